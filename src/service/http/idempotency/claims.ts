@@ -1,6 +1,7 @@
 import { keyInUse } from '#contract/errors/errors.ts'
 import type { Clock } from '#contract/time.ts'
 import { retryAfter } from '#contract/wire/headers.ts'
+import { OpenList } from '#host/async.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { commitSurely, isClockShared, type Outcome, type Store } from '#ledger/store/store.ts'
 import type { ClaimFields, ClaimState, Lease, MoveClaim, Op } from '#ledger/store/units.ts'
@@ -52,7 +53,7 @@ export class Claims {
   readonly #owner: string
   /** The space that each account's answers take. */
   readonly space: KeptSpace
-  readonly #running = new Set<RunningClaim>()
+  readonly #running = new OpenList<RunningClaim>()
   #renewal: NodeJS.Timeout | null = null
   #whenIdle: (() => void)[] = []
   #recordedBytes = 0
@@ -114,7 +115,7 @@ export class Claims {
   async #isAlive(claim: string, { lease_owner, lease_until_ms }: NonNullable<ClaimRow>): Promise<boolean> {
     if (lease_until_ms === null) return false
     const isLapsed = lease_until_ms <= this.#clock.now()
-    if (lease_owner === this.#owner) return !isLapsed || [...this.#running].some(({ id }) => id === claim)
+    if (lease_owner === this.#owner) return !isLapsed || this.#running.all().some(({ id }) => id === claim)
     if (this.#store.soleOwner) return false
     return !isLapsed || !(await isClockShared(this.#store))
   }
@@ -134,15 +135,18 @@ export class Claims {
       store: this.#store,
       clock: this.#clock,
       owner: this.#owner,
-      onOver: over => this.#forget(over),
+      onOver: () => {
+        forget()
+        this.#whenNoneRuns()
+      },
     })
-    this.#running.add(claim)
+    const forget = this.#running.add(claim)
     this.#renewal ??= setInterval(() => void this.renew(), claimRenewalMs).unref()
     return { state: 'ours', claim }
   }
 
   async renew(): Promise<void> {
-    await Promise.all([...this.#running].map(claim => claim.renew()))
+    await Promise.all(this.#running.all().map(claim => claim.renew()))
   }
 
   /** Resolves when no key's work is in flight. */
@@ -184,8 +188,7 @@ export class Claims {
     return { owner: this.#owner, untilMs: this.#clock.now() + claimLeaseMs }
   }
 
-  #forget(claim: RunningClaim): void {
-    this.#running.delete(claim)
+  #whenNoneRuns(): void {
     if (this.#running.size) return
     for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
@@ -216,7 +219,7 @@ interface ClaimParts {
   store: Store
   clock: Clock
   owner: string
-  onOver: (claim: RunningClaim) => void
+  onOver: () => void
 }
 
 /** A claim under this process's lease. Every move compares the fence, so a move after losing the lease is refused. */
@@ -286,7 +289,7 @@ export class RunningClaim {
 
   /** Forgets it in this process; the store keeps it. */
   over(): void {
-    this.#parts.onOver(this)
+    this.#parts.onOver()
   }
 
   #commit(move: MoveClaim): Promise<Outcome> {
