@@ -61,8 +61,24 @@ export interface AskedState {
   offers?: true
 }
 
-/** Signs states. A random key is enough if one process serves all rounds of a call, as on stdio. */
-export const stateCodec = (key: Uint8Array = randomBytes(32)): RequestStateCodec<AskedState> =>
+/**
+ * Signs states. A random key is enough if one process serves all rounds of a call, as on stdio. It is made for the first
+ * state, because most sessions have none, and making it loads all of `node:crypto`.
+ */
+export function stateCodec(key?: Uint8Array): RequestStateCodec<AskedState> {
+  if (key) return signedBy(key)
+  let made: RequestStateCodec<AskedState> | undefined
+  const codec = () => {
+    made ??= signedBy(randomBytes(32))
+    return made
+  }
+  return {
+    mint: async (state, context) => codec().mint(state, context),
+    verify: async (state, context) => codec().verify(state, context),
+  }
+}
+
+const signedBy = (key: Uint8Array) =>
   createRequestStateCodec<AskedState>({ key, ttlSeconds: stateSeconds, bind: context => context.mcpReq.method })
 
 /** Whether an answer belongs to this call. */
