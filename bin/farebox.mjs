@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 // Plain JavaScript that an old Node can read, so that it answers with a sentence and not with a syntax error.
-import { existsSync } from 'node:fs'
 import * as module from 'node:module'
 import { fileURLToPath } from 'node:url'
+
+// An import would read every export of it, and so load streams and promises of files too.
+const { existsSync } = process.getBuiltinModule?.('node:fs') ?? (await import('node:fs'))
 
 const needed = [22, 19]
 const source = new URL('../src/cli/main.ts', import.meta.url)
