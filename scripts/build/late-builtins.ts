@@ -13,17 +13,49 @@ export const lateBuiltins: Plugin = {
     // From the last to the first, so that positions stay right.
     for (const { start, end, specifiers, source } of imports.toReversed()) {
       if (!source.value.startsWith('node:')) continue
-      const names: string[] = []
-      const declared: string[] = []
+      const whole: string[] = []
+      const members: Member[] = []
       for (const each of specifiers) {
-        if (each.type !== 'ImportSpecifier') declared.push(each.local.name)
-        else names.push(`${code.slice(each.imported.start, each.imported.end)}: ${each.local.name}`)
+        if (each.type !== 'ImportSpecifier') whole.push(each.local.name)
+        else members.push({ name: code.slice(each.imported.start, each.imported.end), local: each.local.name })
       }
-      if (names.length) declared.push(`{ ${names.join(', ')} }`)
-      const read = `globalThis.process.getBuiltinModule('${source.value}')`
-      const statement = declared.length ? `const ${declared.map(each => `${each} = ${read}`).join(', ')};` : ''
+      const statement = whole.length
+        ? readAtOnce(source.value, members, whole)
+        : readLate(source.value, members, `late$${start}`)
       late = late.slice(0, start) + statement + late.slice(end)
     }
     return late
   },
+}
+
+interface Member {
+  name: string
+  local: string
+}
+
+/**
+ * Modules that take milliseconds to load, and their functions that are only ever called. They are loaded by the first
+ * call, which comes after `farebox mcp` has answered.
+ */
+const functions: Readonly<Record<string, readonly string[]>> = {
+  'node:crypto': ['createHash', 'createHmac', 'randomBytes', 'randomUUID', 'timingSafeEqual'],
+  'node:fs/promises': ['access', 'mkdir', 'readFile', 'readdir', 'rename', 'rm', 'stat', 'unlink', 'writeFile'],
+  'node:readline/promises': ['createInterface'],
+}
+
+const read = (module: string) => `globalThis.process.getBuiltinModule('${module}')`
+
+function readAtOnce(module: string, members: readonly Member[], whole: readonly string[] = []): string {
+  const names = members.map(({ name, local }) => `${name}: ${local}`)
+  const declared = names.length ? [...whole, `{ ${names.join(', ')} }`] : whole
+  return declared.length ? `const ${declared.map(each => `${each} = ${read(module)}`).join(', ')};` : ''
+}
+
+function readLate(module: string, members: readonly Member[], variable: string): string {
+  const isCalled = ({ name }: Member) => functions[module]?.includes(name) ?? false
+  if (!members.length || !members.every(isCalled)) return readAtOnce(module, members)
+  const called = members.map(
+    ({ name, local }) => `${local} = (...given) => (${variable} ??= ${read(module)}).${name}(...given)`,
+  )
+  return `let ${variable}; const ${called.join(', ')};`
 }
