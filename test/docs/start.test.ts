@@ -121,7 +121,7 @@ async function startInBackground(line: string): Promise<void> {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   background = child
-  const started = line.includes('--install') ? /^ready [\s\S]*^Ask it: .*$/m : /^ready .*$/m
+  const started = line.includes('--install') ? /^ready [\s\S]*^Ask Cursor: .*$/m : /^ready .*$/m
   let text = ''
   const ready = new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer) => {

@@ -76,11 +76,13 @@ export const up: Command = {
       const withoutSolana = solana.rpcUrl === null ? { withoutSolana: solana.problem } : {}
       const rails = { evmRpcUrl, solanaRpcUrl: solana.rpcUrl, ...withoutSolana }
       report({ event: 'ready', baseUrl, ...rails, dataDir: dataFolder(values.data).root })
-      if (wanted) await addTo(wanted, service, values.data, report, io)
+      const isAdded = wanted !== null && (await addTo(wanted, service, values.data, report, io))
       const end = values['no-journey'] ? 'succeeded' : await journey(service, values.data, report, stopped, io)
       if (values.once) return end === 'succeeded' ? 0 : 1
       if (!values.json && !stopped.aborted) {
-        for (const line of await sayServing(service, dataFolder(values.data), io.output)) io.output.print(line)
+        const installedIn = isAdded ? wanted.client.title : null
+        for (const line of await sayServing(service, dataFolder(values.data), io.output, installedIn))
+          io.output.print(line)
       }
       await whenAborted(stopped)
       return 0
@@ -107,6 +109,7 @@ async function addTo(wanted: ClientToInstall, service: LocalService, data: strin
   const { installClient } = await import('../up/install-client.ts')
   const changed = await installClient(wanted, service, dataFolder(data), io)
   if (changed && wanted.isJson) report({ event: 'installed', ...changed })
+  return changed !== null
 }
 
 /**

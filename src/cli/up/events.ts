@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Changed } from '../assistants/change-config.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import type { Output } from '../output.ts'
@@ -89,18 +90,27 @@ function words(event: UpEvent, output: Output, tableLines: DrawTable): string[] 
 /** The steps are printed one by one, under each other. */
 const stepTable = { least: { 0: 16, 1: 12 }, right: [1], isAligned: true } as const
 
+/** A first request that costs something, for a client that has farebox. */
+export const askIt = (title: string): string => `Ask ${title}: “Use farebox to make an image of a lighthouse at dusk.”`
+
+function inPlace({ root }: DataFolder, ...names: string[]): string {
+  const path = join(root, ...names)
+  return /\s/.test(path) ? `"${path}"` : path
+}
+
 /** Prints what is available once `up` is serving, and what to try next. */
 export async function sayServing(
   { baseUrl, models, wallet }: Pick<LocalService, 'baseUrl' | 'models' | 'wallet'>,
   folder: DataFolder,
   output: Output,
+  installedIn: string | null = null,
 ): Promise<string[]> {
   const [{ ownCommand }, { tableLines }] = await Promise.all([
     import('#agent/words/typed-commands.ts'),
     import('../show/table.ts'),
   ])
   const farebox = ownCommand()
-  const place = /\s/.test(folder.root) ? `"${folder.root}"` : folder.root
+  const place = inPlace(folder)
   const data = `--data ${place}`
   const modelRows = models.map(({ id, type }) => [id, type])
   return [
@@ -108,9 +118,18 @@ export async function sayServing(
     `Serving at ${baseUrl} until Ctrl-C. Everything is kept in ${folder.root}.`,
     'Models:',
     ...tableLines({ rows: modelRows, indent: 2, isAligned: true }, output),
-    'In another terminal:',
-    '  # your assistant, with a wallet for test money; without CLIENT, install lists the clients',
-    `  ${farebox} install CLIENT --local ${place}`,
+    ...(installedIn === null
+      ? [
+          'In another terminal:',
+          '  # your assistant, with a wallet for test money; without CLIENT, install lists the clients',
+          `  ${farebox} install CLIENT --local ${place}`,
+        ]
+      : [
+          askIt(installedIn),
+          'In another terminal:',
+          '  # what your assistant paid',
+          `  ${farebox} wallet receipts --data ${inPlace(folder, 'assistant')}`,
+        ]),
     '  # an API key with 5 USD of test credit',
     `  ${farebox} keys create --usd 5 ${data}`,
     '  # test money for your own wallet',

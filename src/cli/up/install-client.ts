@@ -5,6 +5,7 @@ import type { AssistantClient } from '../assistants/clients.ts'
 import type { Machine } from '../assistants/machine.ts'
 import { CliError, type CommandIo } from '../command.ts'
 import type { DataFolder } from '../data/data-folder.ts'
+import { askIt } from './events.ts'
 import type { LocalService } from './local-service.ts'
 
 /** The user's MCP client that `up --install` adds farebox to. */
@@ -68,7 +69,7 @@ export async function installClient(
   if (!isJson) {
     if (created !== null)
       io.output.print(`Its wallet is ${created.address}, with ${displayUsd(created.money)} of test money.`)
-    io.output.print('Ask it: “Use farebox to make an image of a lighthouse at dusk.”')
+    io.output.print(askIt(client.title))
   }
   return changed
 }
