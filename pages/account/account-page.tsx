@@ -1,28 +1,24 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { postJson } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
 import { utcTime } from '../kit/format.ts'
 import { place } from '../kit/router.ts'
+import { type Section, SectionHeading, SectionNav } from '../kit/sections.tsx'
 import { InvoicePage } from './invoice.tsx'
 import { InvoicesPage } from './invoices.tsx'
 import { KeysPage } from './keys.tsx'
 import { LimitsPage } from './limits.tsx'
 import { OverviewPage } from './overview.tsx'
 import { RequestPage, RequestsPage } from './requests.tsx'
-import { failed, me, problem, readMe, said } from './session.ts'
+import { failed, me, problem, readMe } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { TopUp } from './top-up.tsx'
 import { accountPath, type Me, type Told } from './wire.ts'
 
-interface AccountSection {
-  path: string
-  title: string
-  page: () => JSX.Element
+interface AccountSection extends Section {
   /** Only for a wallet or an ADMIN key. */
   isForAccount?: true
-  /** Opened from another section. */
-  isHidden?: true
 }
 
 const sections: readonly AccountSection[] = [
@@ -44,41 +40,18 @@ export function AccountPage(): JSX.Element {
   const seen = me.value
   const { path } = place.value
   const seenSections = sections.filter(each => !each.isForAccount || seen?.seesAccount)
-  const listed = seenSections.filter(each => !each.isHidden)
   const section = seenSections.find(each => each.path === path)
   const title = seen === null ? 'Sign in' : (section?.title ?? 'Page not found')
-  const heading = useRef<HTMLHeadingElement>(null)
-  const isFirst = useRef(true)
-  useEffect(() => {
-    document.title = `${title} · account`
-    said.value = ''
-    // A screen reader reads the first page by itself, and each later one from its heading.
-    if (!isFirst.current && seen !== undefined) heading.current?.focus()
-    if (seen !== undefined) isFirst.current = false
-  }, [path, title])
   const Page = section?.page
   return (
     <>
       <header class="top">
         <p class="brand">Your account</p>
-        {seen && (
-          <nav aria-label="Pages">
-            {listed.map(each => (
-              <a key={each.path} href={each.path} aria-current={each.path === path ? 'page' : undefined}>
-                {each.title}
-              </a>
-            ))}
-          </nav>
-        )}
+        {seen && <SectionNav sections={seenSections} current={path} />}
         {seen && <SignedIn me={seen} />}
       </header>
       <main>
-        <h1 ref={heading} tabIndex={-1}>
-          {title}
-        </h1>
-        <p class="said" role="status">
-          {said.value}
-        </p>
+        <SectionHeading title={title} of="account" isReady={seen !== undefined} />
         <RefusedNote refused={problem.value} />
         {seen?.state === 'suspended' && (
           <p class="refused">

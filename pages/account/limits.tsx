@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
 import { count } from '../kit/format.ts'
+import { Waiting } from '../kit/list.tsx'
 import { type Column, nothing, Table } from '../kit/table.tsx'
-import { Time, Waiting } from './list.tsx'
+import { Time } from '../kit/text.tsx'
 import { useAnswer } from './reading.ts'
 import type { LimitsView } from './wire.ts'
 

@@ -9,9 +9,6 @@ export const me = signal<Me | null | undefined>(undefined)
 /** Why the server could not be asked. */
 export const problem = signal<Refused | null>(null)
 
-/** The result of the last action. */
-export const said = signal('')
-
 /** Asks the server who is signed in: at the start, after signing in and out. */
 export async function readMe(): Promise<void> {
   problem.value = null

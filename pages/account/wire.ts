@@ -78,14 +78,6 @@ export interface SpendView {
   byModel: (Sums & { model: string })[]
 }
 
-/** A page of a list. `next` is `after` of the following page; null on the last one. */
-export interface ListPage<Row> {
-  rows: Row[]
-  /** Of all pages; null if counting them would take too long. */
-  total: number | null
-  next: string | null
-}
-
 /** `POST /account/api/requests` takes a filter, and answers a page of these. */
 export interface RequestRow {
   request: string

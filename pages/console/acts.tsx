@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
+import { Choice, filterOf, Search } from '../kit/list.tsx'
 import { type Column, Table } from '../kit/table.tsx'
-import { Choice, CustomerLink, filterOf, List, Search, Time } from './list.tsx'
+import { Time } from '../kit/text.tsx'
+import { CustomerLink, List } from './list.tsx'
 import type { ActView } from './wire.ts'
 
 const columns: readonly Column<ActView>[] = [

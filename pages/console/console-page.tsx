@@ -1,10 +1,10 @@
 import { useSignalEffect } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import { postJson, readJson } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
 import { pageEnd } from '../kit/live.ts'
 import { place } from '../kit/router.ts'
+import { type Section, SectionHeading, SectionNav } from '../kit/sections.tsx'
 import { ActsPage } from './acts.tsx'
 import { OneCustomerPage } from './customer.tsx'
 import { CustomersPage } from './customers.tsx'
@@ -17,21 +17,13 @@ import { OverviewPage } from './overview.tsx'
 import { PaymentsPage } from './payments.tsx'
 import { ProveDialog } from './prove.tsx'
 import { OneRequestPage } from './request.tsx'
-import { me, said } from './session.ts'
+import { me } from './session.ts'
 import { SettingsPage } from './settings.tsx'
 import { SignInPage } from './sign-in.tsx'
 import type { Me, Told } from './wire.ts'
 import { YourSignInPage } from './your-sign-in.tsx'
 
-interface ConsoleSection {
-  path: string
-  title: string
-  page: () => JSX.Element
-  /** Pages without an entry in the navigation. */
-  isHidden?: boolean
-}
-
-const sections: readonly ConsoleSection[] = [
+const sections: readonly Section[] = [
   { path: '/', title: 'Overview', page: OverviewPage },
   { path: '/customers', title: 'Customers', page: CustomersPage },
   { path: '/customer', title: 'Customer', page: OneCustomerPage, isHidden: true },
@@ -59,15 +51,6 @@ export function ConsolePage(): JSX.Element {
   const { path } = place.value
   const section = sections.find(each => each.path === path)
   const title = section?.title ?? 'Page not found'
-  const heading = useRef<HTMLHeadingElement>(null)
-  const isFirst = useRef(true)
-  useEffect(() => {
-    document.title = `${title} · farebox console`
-    said.value = ''
-    // Screen readers announce the first page by themselves.
-    if (!isFirst.current) heading.current?.focus()
-    isFirst.current = false
-  }, [path])
   const signOut = async () => {
     await postJson<Told>('/api/sign-out', {})
     await read.refresh()
@@ -78,19 +61,7 @@ export function ConsolePage(): JSX.Element {
     <>
       <header class="top">
         <p class="brand">farebox console</p>
-        <nav aria-label="Pages">
-          {sections
-            .filter(({ isHidden }) => !isHidden)
-            .map(each => (
-              <a
-                key={each.path}
-                href={each.path}
-                aria-current={each.path === path || each.path === above[path] ? 'page' : undefined}
-              >
-                {each.title}
-              </a>
-            ))}
-        </nav>
+        <SectionNav sections={sections} current={above[path] ?? path} />
         {seen && (
           <p class="who">
             {seen.by} ({seen.role}) <a href="/your-sign-in">Your sign-in</a>{' '}
@@ -101,12 +72,7 @@ export function ConsolePage(): JSX.Element {
         )}
       </header>
       <main>
-        <h1 ref={heading} tabIndex={-1}>
-          {title}
-        </h1>
-        <p class="said" role="status">
-          {said.value}
-        </p>
+        <SectionHeading title={title} of="farebox console" />
         <RefusedNote refused={read.problem.value} />
         {seen && (Page ? <Page key={path} /> : <a href="/">Overview</a>)}
         <ProveDialog />

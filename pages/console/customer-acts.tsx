@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { DialogForm } from '../kit/dialog.tsx'
+import { said } from '../kit/sections.tsx'
 import { act, money, titleOf } from './operator.ts'
-import { may, said } from './session.ts'
+import { may } from './session.ts'
 import { type CustomerView, planNames } from './wire.ts'
 
 const acts = ['change', 'credit', 'refund', 'suspend', 'resume', 'limit'] as const

@@ -1,10 +1,13 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { DialogForm } from '../kit/dialog.tsx'
+import { Choice, filterOf, Search } from '../kit/list.tsx'
+import { said } from '../kit/sections.tsx'
 import type { Column } from '../kit/table.tsx'
-import { Choice, CustomerLink, filterOf, List, RequestLink, Search, Time } from './list.tsx'
+import { Time } from '../kit/text.tsx'
+import { CustomerLink, List, RequestLink } from './list.tsx'
 import { act, money } from './operator.ts'
-import { may, said } from './session.ts'
+import { may } from './session.ts'
 import { type JobView, jobStates } from './wire.ts'
 
 /** Queued work, and giving back what it cost. */

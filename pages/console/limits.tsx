@@ -1,11 +1,14 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { DialogForm, RefusedNote } from '../kit/dialog.tsx'
+import { Waiting } from '../kit/list.tsx'
+import { said } from '../kit/sections.tsx'
 import { Table } from '../kit/table.tsx'
+import { Time } from '../kit/text.tsx'
 import { limitColumns, limitKey } from './customer.tsx'
-import { CustomerLink, Time, Waiting } from './list.tsx'
+import { CustomerLink } from './list.tsx'
 import { act, question, useLive } from './operator.ts'
-import { may, said } from './session.ts'
+import { may } from './session.ts'
 
 /** Who hits which limit, and who is blocked. */
 export function LimitsPage(): JSX.Element {

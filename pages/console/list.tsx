@@ -1,150 +1,34 @@
 import type { JSX } from 'preact'
-import { RefusedNote } from '../kit/dialog.tsx'
-import { count, utcTime } from '../kit/format.ts'
-import { place, setQuery } from '../kit/router.ts'
-import { type Column, Table } from '../kit/table.tsx'
-import type { Refused } from '../kit/wire.ts'
-import { customerPath, type ListName, pageRows, type RowOf, titleOf, useList } from './operator.ts'
+import { type ListLook, PagedTable, useTurned } from '../kit/list.tsx'
+import type { ListPage } from '../kit/wire.ts'
+import { customerPath, question, titleOf, useLive } from './operator.ts'
+import type { OperatorReads } from './wire.ts'
 
-/** Shown until the server answers. */
-export function Waiting({ problem }: { problem: Refused | null }): JSX.Element {
-  return problem ? <RefusedNote refused={problem} /> : <p class="quiet">Reading…</p>
+const pageRows = 50
+
+type Lists = {
+  [Name in keyof OperatorReads as OperatorReads[Name] extends ListPage<unknown> ? Name : never]: OperatorReads[Name]
 }
+export type RowOf<Name extends keyof Lists> = Lists[Name]['rows'][number]
 
-interface ListProps<Name extends ListName> {
+interface ListProps<Name extends keyof Lists> extends ListLook<RowOf<Name>> {
   name: Name
-  /** The name for screen readers. */
-  caption: string
   filter: Readonly<Record<string, string>>
-  columns: readonly Column<RowOf<Name>>[]
-  keyOf(row: RowOf<Name>): string
-  empty: string
   /** Reads the list again when it changes. */
   version?: number
 }
 
-/** A list from the server, with its pages and its total. */
-export function List<Name extends ListName>({
-  name,
-  caption,
-  filter,
-  columns,
-  keyOf,
-  empty,
-  version = 0,
-}: ListProps<Name>): JSX.Element {
-  const { list, turned } = useList(name, filter, version)
-  const page = list.value.value
-  if (!page) return <Waiting problem={list.problem.value} />
-  const { total, next } = page
-  const rows = page.rows as RowOf<Name>[]
-  const from = turned.value.length * pageRows
-  return (
-    <>
-      <RefusedNote refused={list.problem.value} />
-      <Table caption={caption} columns={columns} rows={rows} keyOf={keyOf} empty={empty} />
-      <nav class="controls" aria-label={`Pages of ${caption.toLowerCase()}`}>
-        <button
-          type="button"
-          disabled={turned.value.length === 0}
-          onClick={() => {
-            turned.value = turned.value.slice(0, -1)
-          }}
-        >
-          Back
-        </button>
-        <span role="status">
-          {rows.length === 0 ? 'None' : `${count(from + 1)}–${count(from + rows.length)}`}
-          {total === null ? '' : ` of ${count(total)}`}
-        </span>
-        <button
-          type="button"
-          disabled={next === null}
-          onClick={() => {
-            if (next !== null) turned.value = [...turned.value, next]
-          }}
-        >
-          Next
-        </button>
-      </nav>
-    </>
+/** A list that the server pages and filters, refreshed while it is open. */
+export function List<Name extends keyof Lists>({ name, filter, version = 0, ...look }: ListProps<Name>): JSX.Element {
+  const turned = useTurned(filter)
+  const after = turned.value.at(-1)
+  const list = useLive(
+    () => question(name, { ...filter, limit: pageRows, ...(after === undefined ? {} : { after }) }),
+    `${JSON.stringify(filter)} ${after} ${version}`,
   )
+  const page = list.value.value as ListPage<RowOf<Name>> | null
+  return <PagedTable {...look} page={page} problem={list.problem.value} turned={turned} pageRows={pageRows} />
 }
-
-interface ChoiceProps {
-  label: string
-  /** The query parameter that it sets. */
-  name: string
-  values: readonly string[]
-  /** The meaning of an empty value. */
-  none?: string
-}
-
-/** A choice that filters the list. It is in the address, so that links include it. */
-export function Choice({ label, name, values, none = 'all' }: ChoiceProps): JSX.Element {
-  return (
-    <label>
-      {label}{' '}
-      <select
-        value={place.value.query.get(name) ?? ''}
-        onChange={event => setQuery({ [name]: event.currentTarget.value })}
-      >
-        <option value="">{none}</option>
-        {values.map(value => (
-          <option key={value} value={value}>
-            {value}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
-
-interface SearchProps {
-  label: string
-  name: string
-  placeholder?: string
-}
-
-/** A field that filters the list when it loses the focus or Enter is pressed. */
-export function Search({ label, name, placeholder = '' }: SearchProps): JSX.Element {
-  return (
-    <label>
-      {label}{' '}
-      <input
-        type="search"
-        placeholder={placeholder}
-        value={place.value.query.get(name) ?? ''}
-        onChange={event => setQuery({ [name]: event.currentTarget.value.trim() })}
-      />
-    </label>
-  )
-}
-
-/** The same for a date. */
-export function DayField({ label, name }: { label: string; name: string }): JSX.Element {
-  return (
-    <label>
-      {label}{' '}
-      <input
-        type="date"
-        value={place.value.query.get(name) ?? ''}
-        onChange={event => setQuery({ [name]: event.currentTarget.value })}
-      />
-    </label>
-  )
-}
-
-/** The query parameters that filter a list. */
-export const filterOf = (...names: string[]): Record<string, string> =>
-  Object.fromEntries(
-    names.flatMap(name => (place.value.query.get(name) ? [[name, place.value.query.get(name) ?? '']] : [])),
-  )
-
-/** A time in UTC, on one line. */
-export const Time = ({ atMs }: { atMs: number }): JSX.Element => (
-  <time dateTime={new Date(atMs).toISOString()}>{utcTime(atMs)}</time>
-)
 
 /** A request's id, linked to its page. */
 export const RequestLink = ({ request, name = request }: { request: string; name?: string }): JSX.Element => (

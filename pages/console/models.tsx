@@ -3,11 +3,12 @@ import type { JSX } from 'preact'
 import { postJson } from '../kit/api.ts'
 import { DialogForm, RefusedNote } from '../kit/dialog.tsx'
 import { count } from '../kit/format.ts'
+import { Waiting } from '../kit/list.tsx'
+import { said } from '../kit/sections.tsx'
 import { type Column, nothing, Table } from '../kit/table.tsx'
-import { Waiting } from './list.tsx'
 import type { ModelRow, ModelTried } from './models-wire.ts'
 import { milliseconds, useLive } from './operator.ts'
-import { may, said } from './session.ts'
+import { may } from './session.ts'
 
 const healthEveryMs = 3_000
 const health = { up: 'badge good', trial: 'badge', down: 'badge bad' } as const

@@ -1,9 +1,8 @@
-import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { postJson } from '../kit/api.ts'
 import { exactUsd, usd } from '../kit/format.ts'
 import { type Live, live } from '../kit/live.ts'
-import type { ListPage, OperatorReads } from './wire.ts'
+import type { OperatorReads } from './wire.ts'
 
 /** Runs one of the operators' queries. */
 export const question = <Name extends keyof OperatorReads>(name: Name, input: object): Promise<OperatorReads[Name]> =>
@@ -28,32 +27,6 @@ export function useLive<T>(load: () => Promise<T>, key = '', everyMs = usualMs):
   useEffect(() => () => read.stop(), [])
   return read
 }
-
-type Lists = {
-  [Name in keyof OperatorReads as OperatorReads[Name] extends ListPage<unknown> ? Name : never]: OperatorReads[Name]
-}
-export type ListName = keyof Lists
-export type RowOf<Name extends ListName> = Lists[Name]['rows'][number]
-
-/** A list from the server, page by page. A new filter starts at the first page. */
-export function useList<Name extends ListName>(name: Name, filter: Readonly<Record<string, string>>, version = 0) {
-  /** The cursors of the pages that were visited. */
-  const turned = useSignal<readonly string[]>([])
-  const key = JSON.stringify(filter)
-  const lastKey = useRef(key)
-  if (lastKey.current !== key) {
-    lastKey.current = key
-    turned.value = []
-  }
-  const after = turned.value.at(-1)
-  const list = useLive(
-    () => question(name, { ...filter, limit: pageRows, ...(after === undefined ? {} : { after }) }),
-    `${key} ${after} ${version}`,
-  )
-  return { list, turned }
-}
-
-export const pageRows = 50
 
 /** Converts `-4.230000` to micro-USD, which the kit formats. */
 export const micro = (decimalUsd: string): string => BigInt(decimalUsd.replace('.', '')).toString()

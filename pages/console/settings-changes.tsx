@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { postJson } from '../kit/api.ts'
 import { DialogForm } from '../kit/dialog.tsx'
 import { count } from '../kit/format.ts'
+import { said } from '../kit/sections.tsx'
 import { nothing, Table } from '../kit/table.tsx'
-import { said } from './session.ts'
 import {
   type LimitSetting,
   limitScopes,

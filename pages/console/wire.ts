@@ -1,6 +1,6 @@
 /** What the console and its server exchange. Amounts are strings of micro-USD, times are milliseconds since 1970. */
 
-import type { QrCode } from '../kit/wire.ts'
+import type { ListPage, QrCode } from '../kit/wire.ts'
 
 /** Each role includes the rights of those before it: read, help customers, decide on money and settings. */
 export const operatorRoles = ['read', 'support', 'owner'] as const
@@ -211,14 +211,6 @@ export interface Overview {
   byDay: DaySums[]
   byModel: ModelSums[]
   byCustomer: (Sums & Named)[]
-}
-
-/** One page of a list; pass `next` as `after` to get the next one. */
-export interface ListPage<Row> {
-  rows: Row[]
-  /** The number of rows on all pages; null if counting takes too long. */
-  total: number | null
-  next: string | null
 }
 
 export const planNames = ['default', 'partner'] as const

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { utcTime } from './format.ts'
 import type { QrCode } from './wire.ts'
 
 /** A sentence from the server, with text between backticks shown as code. */
@@ -40,3 +41,8 @@ export function CopyText({ text, what }: { text: string; what: string }): JSX.El
     </span>
   )
 }
+
+/** A time in UTC, on one line. */
+export const Time = ({ atMs }: { atMs: number }): JSX.Element => (
+  <time dateTime={new Date(atMs).toISOString()}>{utcTime(atMs)}</time>
+)

@@ -26,3 +26,11 @@ export interface QrCode {
   size: number
   path: string
 }
+
+/** One page of a list; pass `next` as `after` to get the next one. */
+export interface ListPage<Row> {
+  rows: Row[]
+  /** The number of rows on all pages; null if counting takes too long. */
+  total: number | null
+  next: string | null
+}

@@ -10,10 +10,14 @@ interface Page {
   styles: readonly string[]
 }
 
+const everyPage = 'pages/kit/style.css'
+/** The look of a page with several sections. */
+const withSections = 'pages/kit/sections.css'
+
 const pages = {
-  wallet: { entry: 'pages/wallet/main.tsx', styles: ['pages/kit/style.css', 'pages/wallet/wallet.css'] },
-  console: { entry: 'pages/console/main.tsx', styles: ['pages/kit/style.css', 'pages/console/console.css'] },
-  account: { entry: 'pages/account/main.tsx', styles: ['pages/kit/style.css', 'pages/account/account.css'] },
+  wallet: { entry: 'pages/wallet/main.tsx', styles: [everyPage, 'pages/wallet/wallet.css'] },
+  console: { entry: 'pages/console/main.tsx', styles: [everyPage, withSections, 'pages/console/console.css'] },
+  account: { entry: 'pages/account/main.tsx', styles: [everyPage, withSections, 'pages/account/account.css'] },
 } satisfies Record<string, Page>
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

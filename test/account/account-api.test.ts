@@ -9,13 +9,13 @@ import type {
   InvoiceView,
   KeyRow,
   LimitsView,
-  ListPage,
   NewKey,
   RequestRow,
   RequestView,
   SpendView,
   Sums,
 } from '#pages/account/wire.ts'
+import type { ListPage } from '#pages/kit/wire.ts'
 import { committer, type Used, useFor } from './account-use.ts'
 import { fromItself, type OpenedAccount, openAccount, type SignedIn } from './opened-account.ts'
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { addedUp, dayRows, inFilter, type KindRow, type SumRow, sumsOf } from '#ledger/accounts/day-sums.ts'
-import type { InvoiceLine, InvoiceMonth, InvoiceView, ListPage } from '#pages/account/wire.ts'
+import type { InvoiceLine, InvoiceMonth, InvoiceView } from '#pages/account/wire.ts'
+import type { ListPage } from '#pages/kit/wire.ts'
 import { type Reading, shownSums } from './sums.ts'
 
 /** Months in one page of the list. */

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { dayMs } from '#contract/time.ts'
 import { nextPeriodMs, periodStarts } from '#ledger/accounts/keys.ts'
-import type { KeyRow, ListPage } from '#pages/account/wire.ts'
+import type { KeyRow } from '#pages/account/wire.ts'
+import type { ListPage } from '#pages/kit/wire.ts'
 import type { Reading } from './sums.ts'
 
 /** Keys in one page of the list. */

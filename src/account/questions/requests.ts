@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { dayOfText } from '#contract/time.ts'
 import { entryRefs } from '#ledger/store/units.ts'
-import type { HoldRow, ListPage, RequestRow, RequestView } from '#pages/account/wire.ts'
+import type { HoldRow, RequestRow, RequestView } from '#pages/account/wire.ts'
+import type { ListPage } from '#pages/kit/wire.ts'
 import type { Reading, Scope } from './sums.ts'
 
 /** Requests in one page of the list. */

@@ -5,7 +5,6 @@ import type {
   CustomerPage,
   CustomerView,
   EntryView,
-  ListPage,
   LiveFigures,
   OperatorReads,
   Overview,
@@ -13,6 +12,7 @@ import type {
   RequestView,
   SignedReceipt,
 } from '#pages/console/wire.ts'
+import type { ListPage } from '#pages/kit/wire.ts'
 import { type OpenedConsole, openConsole, type SignedIn } from './opened-console.ts'
 
 let opened: OpenedConsole
