@@ -6,7 +6,7 @@ import { Voice } from '#contract/operations/audio.ts'
 import { wavOf, wavSeconds } from '#engines/audio/recording.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { ConfigRefused } from '#service/config/config-values.ts'
-import { readConfig } from '#service/config/read-config.ts'
+import { configuredModels } from '../service/config/configured-models.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
 import { type ComfyDouble, comfyDouble, entryOf } from './comfy/comfy-double.ts'
 import { asJson, type Upstream, upstream } from './openai/upstream.ts'
@@ -50,8 +50,7 @@ const speech = (id: string, upstreams: readonly object[]) => ({
 
 function opened(...models: readonly object[]) {
   const text = JSON.stringify({ publicUrl: 'http://127.0.0.1:8402', models })
-  const log = { info() {}, warn() {}, error() {} }
-  return readConfig(text, {}).openModels({ folder, log, keep: (_, make) => make() })
+  return configuredModels(text, { folder })
 }
 
 async function voiceOf(model: string): Promise<string> {

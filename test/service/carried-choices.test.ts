@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { wavOf } from '#engines/audio/recording.ts'
-import { readConfig } from '#service/config/read-config.ts'
+import { configuredModels } from './config/configured-models.ts'
 import { colouredPng } from './image-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
@@ -46,8 +46,7 @@ beforeAll(async () => {
   const workflow = join(folder, 'workflow.json')
   await writeFile(workflow, JSON.stringify({ 1: { class_type: 'Draw', inputs } }))
   const text = JSON.stringify({ publicUrl: 'http://127.0.0.1:8402', models: modelsFor(workflow) })
-  const log = { info() {}, warn() {}, error() {} }
-  const models = readConfig(text, {}).openModels({ folder, log, keep: (_, make) => make() })
+  const models = configuredModels(text, { folder })
   service = await openService({ models: () => models })
   key = await service.key(5)
 })

@@ -2,7 +2,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ChatCompletion } from '#contract/operations/chat.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { readConfig } from '#service/config/read-config.ts'
 import {
   asEvents,
   asJson,
@@ -15,6 +14,7 @@ import {
   usage,
 } from '../engines/openai/upstream.ts'
 import { eventsOf } from './chat-fixture.ts'
+import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 import { ScriptedWeb } from './scripted-web.ts'
 
@@ -39,13 +39,7 @@ const modelOf = (
     price: { inputPerMillionUsd: 1, outputPerMillionUsd: 10 }
     capabilities: ${capabilities}
     upstreams: [${upstreams}]`
-const opened = (text: string) =>
-  readConfig(text, {}).openModels({
-    folder: '.',
-    log: { info() {}, warn() {}, error() {} },
-    clock,
-    keep: (_, make) => make(),
-  })
+const opened = (text: string) => configuredModels(text, { clock })
 
 beforeAll(async () => {
   server = await upstream((...sent) => answer(...sent))

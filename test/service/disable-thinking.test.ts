@@ -1,6 +1,5 @@
 /** Brief §2.8, `disable_thinking`: thinking is switched off where the model's record has a switch, and taken out of what is answered. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { readConfig } from '#service/config/read-config.ts'
 import {
   asEvents,
   asJson,
@@ -13,6 +12,7 @@ import {
   usage,
 } from '../engines/openai/upstream.ts'
 import { eventsOf } from './chat-fixture.ts'
+import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 type Answer = Parameters<typeof upstream>[0]
@@ -64,8 +64,7 @@ beforeAll(async () => {
     capabilities: ${capabilities}
     upstreams: [{ engine: ${engine}, baseUrl: '${server.baseUrl}' }]`,
       )
-      const { openModels } = readConfig(`publicUrl: http://127.0.0.1:8402\nmodels:${models.join('')}`, {})
-      return openModels({ folder: '.', log: { info() {}, warn() {}, error() {} }, clock, keep: (_, make) => make() })
+      return configuredModels(`publicUrl: http://127.0.0.1:8402\nmodels:${models.join('')}`, { clock })
     },
   })
   key = await service.key(10)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
-import { readConfig } from '#service/config/read-config.ts'
 import { asEvents, chunk, event, type Upstream, upstream } from '../engines/openai/upstream.ts'
+import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** A stream that stops in its middle. The pieces come in one packet, so that no pause of the machine's lies between them. */
@@ -23,9 +23,8 @@ models:
     contextTokens: 1000
     price: { inputPerMillionUsd: 1000, outputPerMillionUsd: 1000 }
     upstreams: [{ engine: openai, baseUrl: '${server.baseUrl}', idleMs: 500 }]`
-  const log = { info() {}, warn() {}, error() {} }
   service = await openService({
-    models: () => readConfig(text, {}).openModels({ folder: '.', log, keep: (_, make) => make() }),
+    models: () => configuredModels(text),
   })
   key = await service.key(5)
 })

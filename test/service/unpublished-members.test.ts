@@ -1,6 +1,5 @@
 /** Brief §1.4: members that nobody knows are tolerated; which of them an engine gets is its operator's to say. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readConfig } from '#service/config/read-config.ts'
 import {
   asEvents,
   asJson,
@@ -12,6 +11,7 @@ import {
   upstream,
   usage,
 } from '../engines/openai/upstream.ts'
+import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 const clock = new TestClock()
@@ -45,17 +45,15 @@ beforeAll(async () => {
     capabilities: { supportsVision: true }
     upstreams: [${upstreams}]`
       const passes = '[guided_regex, chat_template_kwargs.enable_thinking, messages.tool_calls.extra_content]'
-      const { openModels } = readConfig(
+      return configuredModels(
         `publicUrl: http://127.0.0.1:8402
 models:
 ${model('plain', `{ engine: openai, baseUrl: '${first}' }`)}
 ${model('relayed', `{ engine: service, baseUrl: '${first}' }`)}
 ${model('open', `{ engine: openai, baseUrl: '${first}', passMembers: ${passes} }`)}
 ${model('mixed', `{ engine: openai, baseUrl: '${first}', weight: 1000, passMembers: ${passes} }, { engine: openai, baseUrl: '${second}' }`)}`,
-        {},
+        { clock },
       )
-      const log = { info() {}, warn() {}, error() {} }
-      return openModels({ folder: '.', log, clock, keep: (_, make) => make() })
     },
   })
   key = await service.key(10)
@@ -244,7 +242,7 @@ describe('what an operator names passes, and nothing beside it', () => {
   })
 
   const configured = (type: string, engine: string) => () => {
-    const { openModels } = readConfig(
+    configuredModels(
       `publicUrl: http://127.0.0.1:8402
 models:
   - id: one
@@ -252,9 +250,8 @@ models:
     ${type === 'text' ? 'contextTokens: 1000' : '{ dimensions: 3, maximumInputTokens: 10 }'.slice(2, -2).replace(', ', '\n    ')}
     price: { inputPerMillionUsd: 1${type === 'text' ? ', outputPerMillionUsd: 1' : ''} }
     upstreams: [{ ${engine} }]`,
-      {},
+      { clock },
     )
-    openModels({ folder: '.', log: { info() {}, warn() {}, error() {} }, clock, keep: (_, make) => make() })
   }
   const at = "engine: openai, baseUrl: 'http://127.0.0.1:1/v1'"
   test.each([

@@ -1,7 +1,7 @@
 /** What a caller may say of the server that works for them, and what that server may say to a caller. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { readConfig } from '#service/config/read-config.ts'
 import { asJson, completion, type Upstream, upstream } from '../engines/openai/upstream.ts'
+import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 const clock = new TestClock()
@@ -27,7 +27,7 @@ beforeAll(async () => {
     clock,
     models: () => {
       const environment = { ENGINE_KEY: 'sk-of-the-operator' }
-      const { openModels } = readConfig(
+      return configuredModels(
         `publicUrl: http://127.0.0.1:8402
 models:
   - id: forwarded
@@ -35,10 +35,8 @@ models:
     contextTokens: 1000
     price: { inputPerMillionUsd: 10, outputPerMillionUsd: 10 }
     upstreams: [{ engine: openai, baseUrl: '${near.baseUrl}', model: inner, apiKey: '\${ENGINE_KEY}' }]`,
-        environment,
+        { clock, environment },
       )
-      const log = { info() {}, warn() {}, error() {} }
-      return openModels({ folder: '.', log, clock, keep: (_, make) => make() })
     },
   })
   key = await service.key(10)

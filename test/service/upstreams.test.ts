@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { leaveOutMs } from '#engines/upstreams/upstream.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { readConfig } from '#service/config/read-config.ts'
 import {
   asEvents,
   asJson,
@@ -13,6 +12,7 @@ import {
   upstream,
   usage,
 } from '../engines/openai/upstream.ts'
+import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 /** Two servers behind one model, each of which answers as a test says. */
@@ -47,7 +47,7 @@ beforeAll(async () => {
     clock,
     metricsToken: token,
     models: () => {
-      const { openModels } = readConfig(
+      return configuredModels(
         `publicUrl: http://127.0.0.1:8402
 models:
   - id: twice
@@ -63,10 +63,8 @@ models:
     contextTokens: 1000
     price: { inputPerMillionUsd: 10, outputPerMillionUsd: 10 }
     upstreams: [{ engine: openai, name: only, baseUrl: '${urls[0]}', model: inner-only }]`,
-        {},
+        { clock },
       )
-      const log = { info() {}, warn() {}, error() {} }
-      return openModels({ folder: '.', log, clock, keep: (_, make) => make() })
     },
   })
   key = await service.key(1)

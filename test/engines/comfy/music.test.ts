@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
 import { ConfigRefused } from '#service/config/config-values.ts'
 import { KeptEngines } from '#service/config/define-kind.ts'
-import { readConfig } from '#service/config/read-config.ts'
+import { configuredModels } from '../../service/config/configured-models.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 import { type ComfyDouble, comfyDouble, entryOf } from './comfy-double.ts'
 
@@ -59,8 +59,7 @@ function modelsWith(inputs: Record<string, string>, change: object = {}) {
   writeFileSync(path, JSON.stringify(workflow))
   const upstreams = [{ engine: 'comfyui', baseUrl: server.baseUrl, workflow: path, name: 'studio' }]
   const text = JSON.stringify({ publicUrl: 'http://127.0.0.1:8402', models: [{ ...music, ...change, upstreams }] })
-  const log = { info() {}, warn() {}, error() {} }
-  return readConfig(text, {}).openModels({ folder, log, keep: (name, make) => kept.keep(name, make) })
+  return configuredModels(text, { folder, keep: (name, make) => kept.keep(name, make) })
 }
 
 const ask = (path: string, body: object) => service.post(`/audio/${path}`, { model: 'band', ...body }, key)

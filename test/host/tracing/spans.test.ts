@@ -2,8 +2,8 @@ import { trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { openTracing } from '#host/tracing/tracing.ts'
-import { readConfig } from '#service/config/read-config.ts'
 import { chunk, event, finish, type Upstream, upstream } from '../../engines/openai/upstream.ts'
+import { configuredModels } from '../../service/config/configured-models.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -24,7 +24,7 @@ beforeAll(async () => {
   })
   service = await openService({
     models: () =>
-      readConfig(
+      configuredModels(
         `
 publicUrl: http://127.0.0.1:8402
 models:
@@ -34,8 +34,8 @@ models:
     price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }
     upstreams: [{ engine: openai, baseUrl: '${server.baseUrl}', apiKey: '\${KEY}' }]
 `,
-        { KEY: 'key-of-the-engine' },
-      ).openModels({ folder: '.', log: { info() {}, warn() {}, error() {} }, keep: (_, make) => make() }),
+        { environment: { KEY: 'key-of-the-engine' } },
+      ),
   })
   key = await service.key(1)
 })

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConfigRefused } from '#service/config/config-values.ts'
-import { readConfig } from '#service/config/read-config.ts'
 import { Catalogue } from '#service/models/catalogue.ts'
 import { videoModel } from '../models/example-models.ts'
+import { configuredModels } from './configured-models.ts'
 
 /** What a model's record offers and its engine would drop is found when the configuration is read. */
 let folder: string
@@ -128,9 +128,8 @@ async function faultOf(model: object, upstreams: readonly Upstream[]): Promise<s
     publicUrl: 'http://127.0.0.1:8402',
     models: [{ id: 'one', ...model, upstreams: given }],
   })
-  const log = { info() {}, warn() {}, error() {} }
   try {
-    const models = readConfig(text, {}).openModels({ folder, log, keep: (_, make) => make() })
+    const models = configuredModels(text, { folder })
     for (const opened of models) await opened.close?.()
     return null
   } catch (error) {
