@@ -1,28 +1,14 @@
 /** Signing in to the customers' page with wallets of the browser, honest and hostile ones. */
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { walletSessionPath } from '#pages/account/wallets/wire.ts'
 import { newSvmAccount } from '../payments/svm-chain.ts'
 import { newAccount } from '../payments/test-chain.ts'
-import { low, press, signedIn, told, visit, type WalletWorld, walletWorldForEachTest } from './account-wallets-page.ts'
+import { low, press, signedIn, told, walletWorldForEachTest } from './account-wallets-page.ts'
 import { expectNoFinding } from './axe.ts'
 import { withChromium } from './with-chromium.ts'
 
 withChromium('signing in by a wallet in a browser', browser => {
-  let world: WalletWorld
-  walletWorldForEachTest(made => {
-    world = made
-  })
-  const closing: (() => Promise<unknown>)[] = []
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close()
-  })
-  async function visitWith(
-    ...given: Parameters<typeof visit> extends [unknown, unknown, ...infer Rest] ? Rest : never
-  ) {
-    const visited = await visit(browser(), world, ...given)
-    closing.push(() => visited.view.context().close())
-    return visited
-  }
+  const { world, visitWith } = walletWorldForEachTest(browser)
 
   describe('sign-in', () => {
     test('an EVM wallet signs the message of EIP-4361 and sees its own account', async () => {
@@ -35,10 +21,10 @@ withChromium('signing in by a wallet in a browser', browser => {
       const hex = String((asked?.input as unknown[] | undefined)?.[0])
       const text = Buffer.from(hex.slice(2), 'hex').toString()
       expect(text.split('\n').slice(0, 2)).toEqual([
-        `${new URL(world.url).host} wants you to sign in with your Ethereum account:`,
+        `${new URL(world().url).host} wants you to sign in with your Ethereum account:`,
         account.address,
       ])
-      expect(text).toContain(`\nURI: ${world.url}/account\n`)
+      expect(text).toContain(`\nURI: ${world().url}/account\n`)
       expect(complaints).toEqual([])
     }, 60_000)
 

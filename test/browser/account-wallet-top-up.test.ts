@@ -1,6 +1,6 @@
 /** Paying from wallets of the browser on the customers' page, settled on real chains. */
 import type { Page } from 'playwright-core'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { newAccount } from '../payments/test-chain.ts'
 import {
@@ -14,33 +14,17 @@ import {
   signedIn,
   signInByKey,
   told,
-  visit,
-  type WalletWorld,
   walletWorldForEachTest,
 } from './account-wallets-page.ts'
 import { expectNoFinding } from './axe.ts'
 import { withChromium } from './with-chromium.ts'
 
 withChromium('paying from a wallet in a browser', browser => {
-  let world: WalletWorld
-  walletWorldForEachTest(made => {
-    world = made
-  })
-  const closing: (() => Promise<unknown>)[] = []
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close()
-  })
-  async function visitWith(
-    ...given: Parameters<typeof visit> extends [unknown, unknown, ...infer Rest] ? Rest : never
-  ) {
-    const visited = await visit(browser(), world, ...given)
-    closing.push(() => visited.view.context().close())
-    return visited
-  }
+  const { world, visitWith } = walletWorldForEachTest(browser)
 
   describe('top-up', () => {
     test('on Base: signed in by the wallet, signed, settled, credited', async () => {
-      const account = await fundedEvm(world)
+      const account = await fundedEvm(world())
       const { view, complaints } = await visitWith({ evm: { account } })
       await press(view, /Test Wallet/)
       await signedIn(view, low(account.address))
@@ -51,13 +35,13 @@ withChromium('paying from a wallet in a browser', browser => {
       await press(view, 'Sign and pay')
       await told(view, '7.25 USD credited.')
       await expectNoFinding(view, 'credited')
-      expect(await world.evm.transfersTo(world.evmPayee)).toEqual([[low(account.address), 7_250_000n]])
-      expect(await creditOf(world, low(account.address))).toBe(7_250_000n)
+      expect(await world().evm.transfersTo(world().evmPayee)).toEqual([[low(account.address), 7_250_000n]])
+      expect(await creditOf(world(), low(account.address))).toBe(7_250_000n)
       expect(complaints).toEqual([])
     }, 60_000)
 
     test('on Solana: the server drafts, the wallet signs, credited', async () => {
-      const account = await fundedSolana(world)
+      const account = await fundedSolana(world())
       const { view, complaints } = await visitWith({ solana: { account } })
       await press(view, /Sol Wallet/)
       await signedIn(view, account.address)
@@ -65,17 +49,17 @@ withChromium('paying from a wallet in a browser', browser => {
       await told(view, 'Pay 6.00 USDC?')
       await press(view, 'Sign and pay')
       await told(view, '6.00 USD credited.')
-      expect(await world.solana.transfersTo(world.solanaPayee.address)).toMatchObject([
+      expect(await world().solana.transfersTo(world().solanaPayee.address)).toMatchObject([
         { err: null, amount: 6_000_000n },
       ])
-      expect(await creditOf(world, account.address)).toBe(6_000_000n)
+      expect(await creditOf(world(), account.address)).toBe(6_000_000n)
       expect(complaints).toEqual([])
     }, 60_000)
 
     test('B6: a key’s customer reads before signing that the credit goes to the wallet’s account', async () => {
-      const account = await fundedEvm(world)
+      const account = await fundedEvm(world())
       const { view } = await visitWith({ evm: { account } }, 360)
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await choose(view)
       await told(view, /This does not top up the account that you are signed in to/)
       await expectNoFinding(view, 'another account')
@@ -83,13 +67,13 @@ withChromium('paying from a wallet in a browser', browser => {
       expect(await view.getByRole('button', { name: 'Sign and pay', exact: true }).count()).toBe(0)
       await press(view, 'Sign and pay for the wallet’s account')
       await told(view, '5.00 USD credited.')
-      expect(await creditOf(world, low(account.address))).toBe(5_000_000n)
+      expect(await creditOf(world(), low(account.address))).toBe(5_000_000n)
     }, 60_000)
 
     test('a wallet on another chain is asked to switch, and nothing is signed before', async () => {
-      const account = await fundedEvm(world)
+      const account = await fundedEvm(world())
       const { view, calls } = await visitWith({ evm: { account, chain: 1 } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await choose(view)
       await told(view, /The wallet is on chain 1/)
       expect(await view.getByRole('button', { name: /Sign and pay/ }).isDisabled()).toBe(true)
@@ -103,11 +87,11 @@ withChromium('paying from a wallet in a browser', browser => {
     }, 60_000)
 
     test('a wallet that does not know the chain, and one that changes it before signing', async () => {
-      const account = await fundedEvm(world)
+      const account = await fundedEvm(world())
       const override = (method: string) =>
         method === 'wallet_switchEthereumChain' ? { code: 4902, message: 'Unrecognized chain' } : undefined
       const { view, wallets, calls } = await visitWith({ evm: { account, chain: 1, override } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await choose(view)
       await press(view, 'Switch to Base')
       await told(view, /The wallet does not know Base/)
@@ -122,20 +106,20 @@ withChromium('paying from a wallet in a browser', browser => {
     }, 60_000)
 
     test('who refuses to sign pays nothing', async () => {
-      const account = await fundedEvm(world)
+      const account = await fundedEvm(world())
       const override = (method: string) =>
         method === 'eth_signTypedData_v4' ? { code: 4001, message: 'User denied' } : undefined
       const { view } = await visitWith({ evm: { account, override } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await choose(view)
       await press(view, /Sign and pay/)
       await told(view, /You rejected the request in the wallet/)
-      expect(await world.evm.transfersTo(world.evmPayee)).toEqual([])
+      expect(await world().evm.transfersTo(world().evmPayee)).toEqual([])
     }, 60_000)
 
     test('no amount below the minimum, above the maximum or in another form reaches a wallet', async () => {
       const { view, calls } = await visitWith({ evm: { account: newAccount() } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await openTopUp(view)
       for (const amount of ['4.999999', '10001', '-5', '1e3', 'five', '5.1234567']) {
         await view.getByLabel('Amount in USDC').fill(amount)
@@ -147,9 +131,9 @@ withChromium('paying from a wallet in a browser', browser => {
     }, 60_000)
 
     test('a payment that the service refuses is shown by its reason, and the form is there again', async () => {
-      const account = await fundedEvm(world, 1_000_000n)
+      const account = await fundedEvm(world(), 1_000_000n)
       const { view } = await visitWith({ evm: { account } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await choose(view)
       await press(view, /Sign and pay/)
       await told(view, /The wallet holds too little USDC on this network. No money moved./)
@@ -159,9 +143,9 @@ withChromium('paying from a wallet in a browser', browser => {
     }, 60_000)
 
     test('B7: a signature of another account moves nothing', async () => {
-      const [account, other] = [await fundedEvm(world), await fundedEvm(world)]
+      const [account, other] = [await fundedEvm(world()), await fundedEvm(world())]
       const { view, wallets } = await visitWith({ evm: { account } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await choose(view)
       await told(view, /^Pay /)
       if (wallets.evm) {
@@ -170,7 +154,7 @@ withChromium('paying from a wallet in a browser', browser => {
       }
       await press(view, /Sign and pay/)
       await told(view, /The signature is not from the account that pays/)
-      expect(await world.evm.transfersTo(world.evmPayee)).toEqual([])
+      expect(await world().evm.transfersTo(world().evmPayee)).toEqual([])
     }, 60_000)
   })
 
@@ -193,11 +177,11 @@ withChromium('paying from a wallet in a browser', browser => {
     ])(
       'B7: %s is never sent',
       async (_what, changed, words) => {
-        const account = await fundedSolana(world)
+        const account = await fundedSolana(world())
         const override = (method: string, input: Record<string, unknown>) =>
           method === 'signTransaction' ? { value: [...changed(Buffer.from(input.bytes as number[]))] } : undefined
         const { view } = await visitWith({ solana: { account, override } })
-        await signInByKey(view, world)
+        await signInByKey(view, world())
         const sent: string[] = []
         view.on('request', request => {
           if (request.headers()['payment-signature']) sent.push(request.url())
@@ -227,9 +211,9 @@ withChromium('paying from a wallet in a browser', browser => {
     }
 
     test('B8: after a lost answer the same signed payment is sent again: one transfer, one credit', async () => {
-      const account = await fundedEvm(world)
+      const account = await fundedEvm(world())
       const { view, calls } = await visitWith({ evm: { account } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       const sent = await loseFirstAnswer(view)
       await choose(view)
       await press(view, /Sign and pay/)
@@ -239,14 +223,14 @@ withChromium('paying from a wallet in a browser', browser => {
       expect(sent).toHaveLength(2)
       expect(new Set(sent).size).toBe(1)
       expect(calls.filter(({ method }) => method === 'eth_signTypedData_v4')).toHaveLength(1)
-      expect(await world.evm.transfersTo(world.evmPayee)).toHaveLength(1)
-      expect(await creditOf(world, low(account.address))).toBe(5_000_000n)
+      expect(await world().evm.transfersTo(world().evmPayee)).toHaveLength(1)
+      expect(await creditOf(world(), low(account.address))).toBe(5_000_000n)
     }, 60_000)
 
     test('B8: a reload goes on with the payment and offers no other one until it is known', async () => {
-      const account = await fundedSolana(world)
+      const account = await fundedSolana(world())
       const { view } = await visitWith({ solana: { account } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       const sent = await loseFirstAnswer(view)
       await choose(view, { network: 'Solana' })
       await press(view, /Sign and pay/)
@@ -257,13 +241,13 @@ withChromium('paying from a wallet in a browser', browser => {
       await press(view, 'Send the same payment again')
       await told(view, '5.00 USD credited.')
       expect(new Set(sent).size).toBe(1)
-      expect(await world.solana.transfersTo(world.solanaPayee.address)).toHaveLength(1)
-      expect(await creditOf(world, account.address)).toBe(5_000_000n)
+      expect(await world().solana.transfersTo(world().solanaPayee.address)).toHaveLength(1)
+      expect(await creditOf(world(), account.address)).toBe(5_000_000n)
       expect(await view.evaluate('sessionStorage.length')).toBe(0)
     }, 60_000)
 
     test('B8: a signature that arrives after its page was left overwrites no open payment', async () => {
-      const account = await fundedEvm(world)
+      const account = await fundedEvm(world())
       const late = Promise.withResolvers<void>()
       let asked = 0
       const override = (method: string, params: readonly unknown[]) =>
@@ -271,7 +255,7 @@ withChromium('paying from a wallet in a browser', browser => {
           ? late.promise.then(async () => ({ value: await account.signTypedData(JSON.parse(String(params[1]))) }))
           : undefined
       const { view } = await visitWith({ evm: { account, override } })
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       const sent: string[] = []
       await view.route('**/api/v1/x402/top-up', route => {
         const payment = route.request().headers()['payment-signature']
@@ -295,7 +279,7 @@ withChromium('paying from a wallet in a browser', browser => {
     }, 60_000)
 
     test('B8: the next user of a tab learns nothing of its open payment, and signs no other one', async () => {
-      const account = await fundedEvm(world)
+      const account = await fundedEvm(world())
       const { view } = await visitWith({ evm: { account } })
       await press(view, /Test Wallet/)
       await signedIn(view, low(account.address))
@@ -309,7 +293,7 @@ withChromium('paying from a wallet in a browser', browser => {
       const topUp = () => view.getByRole('link', { name: 'Top up', exact: true }).click()
       const signOut = () => press(view, /^Sign out$/)
       await signOut()
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await topUp()
       await told(view, 'Unfinished payment from another account')
       await expectNoFinding(view, 'unfinished payment')
@@ -323,11 +307,11 @@ withChromium('paying from a wallet in a browser', browser => {
       await press(view, 'Send the same payment again')
       await told(view, '5.00 USD credited.')
       await signOut()
-      await signInByKey(view, world)
+      await signInByKey(view, world())
       await topUp()
       await view.getByRole('button', { name: 'Top up from a wallet' }).waitFor()
       expect(await view.locator('main').innerText()).not.toMatch(/credited|0x/)
-      expect(await world.evm.transfersTo(world.evmPayee)).toHaveLength(1)
+      expect(await world().evm.transfersTo(world().evmPayee)).toHaveLength(1)
     }, 60_000)
 
     test.each<[what: string, status: number, body: object, words: string, wasSent: boolean]>([
@@ -350,9 +334,9 @@ withChromium('paying from a wallet in a browser', browser => {
     ])(
       'B8: an answer that is no outcome leaves the payment open, in its own words: %s',
       async (_what, status, body, words, wasSent) => {
-        const account = await fundedEvm(world)
+        const account = await fundedEvm(world())
         const { view } = await visitWith({ evm: { account } })
-        await signInByKey(view, world)
+        await signInByKey(view, world())
         let isSaid = true
         await view.route('**/api/v1/x402/top-up', route =>
           isSaid && route.request().headers()['payment-signature']
@@ -366,7 +350,7 @@ withChromium('paying from a wallet in a browser', browser => {
         expect(JSON.parse(kept)).toMatchObject({ amount: '5000000', wasSent })
         isSaid = false
         await told(view, '5.00 USD credited.')
-        expect(await world.evm.transfersTo(world.evmPayee)).toHaveLength(1)
+        expect(await world().evm.transfersTo(world().evmPayee)).toHaveLength(1)
       },
       60_000,
     )

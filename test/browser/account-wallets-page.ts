@@ -17,10 +17,11 @@ export interface WalletWorld extends PayableService {
   close(): Promise<void>
 }
 
-/** Chains for the file, and a service for each of its tests; `take` gets it before the test begins. */
-export function walletWorldForEachTest(take: (world: WalletWorld) => void): void {
+/** Chains for the file, and for each of its tests a service, and pages that close when the test ends. */
+export function walletWorldForEachTest(browser: () => Browser) {
   let [evm, solana]: [TestChain?, SvmChain?] = []
   let served: PayableService | undefined
+  const closing: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
     evm = await startTestChain()
     solana = await startSvmChain()
@@ -32,13 +33,27 @@ export function walletWorldForEachTest(take: (world: WalletWorld) => void): void
   beforeEach(async () => {
     if (!evm || !solana) throw new Error('The chains did not start.')
     served = await servePayable(evm, solana)
-    take({ ...served, evm, solana })
   }, startMs)
-  afterEach(() => served?.close())
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
+    await served?.close()
+  })
+  const world = (): WalletWorld => {
+    if (!evm || !solana || !served) throw new Error('The service is there once a test runs.')
+    return { ...served, evm, solana }
+  }
+  const visitWith = async (wallets: GivenWallets, width?: number) => {
+    const visited = await visit(browser(), world(), wallets, width)
+    closing.push(() => visited.view.context().close())
+    return visited
+  }
+  return { world, visitWith }
 }
 
+type GivenWallets = Omit<TestWallets, 'calls'>
+
 /** A page with these wallets. What the browser complains about is collected, for a test that nothing is. */
-export async function visit(browser: Browser, { url }: WalletWorld, wallets: Omit<TestWallets, 'calls'>, width = 1280) {
+async function visit(browser: Browser, { url }: WalletWorld, wallets: GivenWallets, width = 1280) {
   const context = await browser.newContext({ viewport: { width, height: 900 } })
   const given: TestWallets = { ...wallets, calls: [] }
   await installWallets(context, given)

@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { totpCode } from '#operator/sign-in/totp.ts'
+import { expectNoFinding } from './axe.ts'
 import { type ServedConsole, serveConsole } from './console-service.ts'
 import { withChromium } from './with-chromium.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 withChromium('signing in to the console in a browser', browser => {
   const closing: (() => Promise<unknown>)[] = []
@@ -50,16 +47,6 @@ withChromium('signing in to the console in a browser', browser => {
     await view.getByLabel('Name').fill(label)
     await view.getByRole('button', { name: 'Add', exact: true }).click()
     await view.getByText(label, { exact: true }).first().waitFor()
-  }
-
-  const findings = async (view: Page) => {
-    await view.evaluate(axe)
-    return view.evaluate(async () => {
-      const { violations } = await (
-        globalThis as never as { axe: { run(): Promise<{ violations: { id: string }[] }> } }
-      ).axe.run()
-      return violations.map(({ id }) => id)
-    })
   }
 
   test('a passkey that was added by a link signs in without one, by keyboard alone', async () => {
@@ -147,12 +134,12 @@ withChromium('signing in to the console in a browser', browser => {
       await view.goto(atHost(await served.link()))
       await title(view, 'Overview')
       await addPasskey(view, 'my laptop')
-      expect(await findings(view)).toEqual([])
+      await expectNoFinding(view)
       const isWide = () => view.evaluate('document.documentElement.scrollWidth > innerWidth')
       expect(await isWide()).toBe(false)
       await view.getByRole('button', { name: 'Sign out' }).click()
       await view.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
-      expect(await findings(view)).toEqual([])
+      await expectNoFinding(view)
       expect(await isWide()).toBe(false)
     },
     60_000,

@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { OperatorRole } from '#pages/console/wire.ts'
+import { expectNoFinding } from './axe.ts'
 import { aMonth, people, type ServedConsole, serveConsole } from './console-service.ts'
+import { openHostileSite } from './hostile-site.ts'
 import { withChromium } from './with-chromium.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const markup = `<img src="https://evil.example/x.png" onerror="document.title = 'taken over'"><script>document.title = 'taken over'</script>`
 
 const pages = [
@@ -82,12 +80,7 @@ withChromium('the console in a browser', browser => {
         }
         const wide = await view.evaluate('document.documentElement.scrollWidth')
         expect([path, Number(wide) <= options.viewport.width]).toEqual([path, true])
-        await view.evaluate(axe)
-        const found = (await view.evaluate('axe.run().then(({ violations }) => violations)')) as {
-          id: string
-          nodes: { html: string }[]
-        }[]
-        expect([path, found.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])]).toEqual([path, []])
+        await expectNoFinding(view, path)
         const { SCREENSHOTS: folder } = process.env
         const name = options.viewport.width === 360 ? 'narrow' : options.colorScheme
         const file = `console-${title.toLowerCase().replaceAll(' ', '-')}-${name}.png`
@@ -127,8 +120,7 @@ withChromium('the console in a browser', browser => {
     await view.getByRole('button', { name: 'Look again at' }).click()
     const dialog = view.getByRole('dialog', { name: 'Look again at this payment' })
     await dialog.getByLabel('Reason').fill('Ada asked')
-    await view.evaluate(axe)
-    expect(await view.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
+    await expectNoFinding(view, 'a stuck payment')
     await dialog.getByRole('button', { name: 'Look again now' }).click()
     await said(view, /^The payment is credited/)
     await shows(view, 'No payments found.')
@@ -176,8 +168,7 @@ withChromium('the console in a browser', browser => {
     ])
     expect(await view.content()).not.toMatch(/10\.9\.8\.7|a-key-of|in 2027/)
     expect(await served.configText()).toBe(before)
-    await view.evaluate(axe)
-    expect(await view.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')).toEqual([])
+    await expectNoFinding(view, 'a change of the settings')
     const { SCREENSHOTS: folder } = process.env
     if (folder) await view.screenshot({ path: join(folder, 'console-settings-change-light.png') })
     await review.getByLabel('Reason').fill('A cheaper engine')
@@ -366,27 +357,9 @@ withChromium('the console in a browser', browser => {
   test('O6: another site on this machine frames it, reads it and acts on it in vain', async () => {
     await aMonth(served)
     const { view, origin } = await visit()
-    const site = createServer((_, response) => {
-      response.setHeader('content-type', 'text/html')
-      response.end(`<iframe src="${origin}/"></iframe>`)
-    })
-    site.listen(0, '127.0.0.1')
-    closing.push(async () => site.close())
-    const attacker = await view.context().newPage()
-    await attacker.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
-    const framed = attacker.frames()[1]
-    expect(
-      await framed
-        ?.locator('#page')
-        .count()
-        .catch(() => 0),
-    ).toBe(0)
-    const read = `fetch('${origin}/api/me', { credentials: 'include' }).then(() => 'read', () => 'refused')`
-    expect(await attacker.evaluate(read)).toBe('refused')
-    const body = JSON.stringify({ customer: 'customer-0', reason: 'x' })
-    await attacker.evaluate(
-      `fetch('${origin}/api/operator/customer.suspend', { method: 'POST', mode: 'no-cors', credentials: 'include', body: '${body}' }).catch(() => {})`,
-    )
+    const site = await openHostileSite(view, { origin, path: '/api/me' })
+    closing.push(site.close)
+    await site.post('/api/operator/customer.suspend', { customer: 'customer-0', reason: 'x' })
     const { suspended_at_ms: since } = await served.service.store.read
       .selectFrom('account')
       .select('suspended_at_ms')

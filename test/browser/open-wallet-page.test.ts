@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ReceiptRows } from '#agent/receipts/receipt-rows.ts'
@@ -9,6 +7,7 @@ import type { ApprovalFacts } from '#wallet/terms/approval.ts'
 import { openAgent } from '../agent/open-agent.ts'
 import { openedWalletPage } from '../agent/opened-wallet-page.ts'
 import { pretendService } from '../agent/pretend-service.ts'
+import { openHostileSite } from './hostile-site.ts'
 import { askWithImage, chargeRow, consent, signedReceipt, spend, spendAMonth } from './wallet-history.ts'
 import { withChromium } from './with-chromium.ts'
 
@@ -180,28 +179,10 @@ withChromium('the wallet’s page in a browser', browser => {
     const { view } = await visit(opened.page.link())
     await ready(view)
     const { origin } = new URL(opened.page.link())
-    const site = createServer((_, response) => {
-      response.setHeader('content-type', 'text/html')
-      response.end(
-        `<iframe src="${origin}/"></iframe><form method="post" enctype="text/plain" action="${origin}/api/approvals"><input name='{"id":"${id}","isApproved":true,"a":"' value='"}'></form>`,
-      )
-    })
-    site.listen(0, '127.0.0.1')
-    closing.push(async () => site.close())
-    const attacker = await view.context().newPage()
-    await attacker.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
-    const frame = attacker.frames()[1]
-    expect(
-      await frame
-        ?.locator('#page')
-        .count()
-        .catch(() => 0),
-    ).toBe(0)
-    const read = `fetch('${origin}/api/wallet', { credentials: 'include' }).then(() => 'read', () => 'refused')`
-    expect(await attacker.evaluate(read)).toBe('refused')
-    await attacker.evaluate(
-      `fetch('${origin}/api/approvals', { method: 'POST', mode: 'no-cors', credentials: 'include', body: '{"id":"${id}","isApproved":true}' }).catch(() => {})`,
-    )
+    const form = `<form method="post" enctype="text/plain" action="${origin}/api/approvals"><input name='{"id":"${id}","isApproved":true,"a":"' value='"}'></form>`
+    const { attacker, post, close } = await openHostileSite(view, { origin, path: '/api/wallet' }, form)
+    closing.push(close)
+    await post('/api/approvals', { id, isApproved: true })
     await attacker.evaluate('document.forms[0].submit()')
     await attacker.waitForLoadState()
     expect(await stateOf(id)).toBe('pending')
