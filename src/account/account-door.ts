@@ -1,16 +1,17 @@
 import { addressSubject } from '#access/limits/guards.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { minuteMs } from '#contract/time.ts'
+import { PageCookie } from '#host/pages/page-cookie.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
-import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
-import { PageRefusal } from '#host/pages/page-refusal.ts'
+import { guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
+import { mustWait, PageRefusal, refused, refusedBy } from '#host/pages/page-refusal.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { noteAccount } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { walletChallengePath, walletSessionPath } from '#pages/account/wallets/wire.ts'
 import { accountApiPath, accountPath, keySessionPath } from '#pages/account/wire.ts'
-import { pageKeyHeader, type Refused, type Session } from '#pages/kit/wire.ts'
+import { pageKeyHeader, type Session } from '#pages/kit/wire.ts'
 import type { AccountRoutes, RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
 import { proveWallet, walletChallenge } from './wallets/wallet-sign-in.ts'
@@ -44,6 +45,7 @@ export class AccountDoor {
   readonly #routes: AccountRoutes
   readonly #context: RouteContext
   readonly #origin: string
+  readonly #cookie: PageCookie
   readonly #wrong = new Throttle(wrongTries)
   readonly #signIns = new Throttle(signIns)
   readonly #requests = new Throttle(requests)
@@ -53,6 +55,7 @@ export class AccountDoor {
     this.#routes = routes
     this.#context = context
     this.#origin = new URL(context.settings.publicUrl).origin
+    this.#cookie = new PageCookie('farebox_account', { isSecure: this.#origin.startsWith('https:'), path: accountPath })
   }
 
   async answer(request: Request, address: string): Promise<Response> {
@@ -123,7 +126,7 @@ export class AccountDoor {
 
   /** An unknown session counts as a failed attempt, so that guessing one is no cheaper than guessing a key. */
   async #sessionOf(request: Request, address: string): Promise<AccountSession | null> {
-    const secrets = { cookie: cookieOf(request, this.#cookieName), key: request.headers.get(pageKeyHeader) ?? '' }
+    const secrets = { cookie: this.#cookie.of(request), key: request.headers.get(pageKeyHeader) ?? '' }
     if (!secrets.cookie || !secrets.key) return null
     const session = await this.#context.sessions.find(secrets)
     if (!session) this.#wrong.count(address, this.#now())
@@ -149,19 +152,8 @@ export class AccountDoor {
     if (former) await sessions.end(former)
     const { cookie, key } = await sessions.begin(principal)
     const response = sendJson(200, { key } satisfies Session)
-    // A `__Host-` cookie requires the path `/`. Over plain HTTP, the API need not see the cookie.
-    const scope = this.#isSecure ? 'Path=/; Secure' : `Path=${accountPath}`
-    response.headers.set('set-cookie', `${this.#cookieName}=${cookie}; HttpOnly; SameSite=Strict; ${scope}`)
+    this.#cookie.set(response, cookie)
     return response
-  }
-
-  get #isSecure(): boolean {
-    return this.#origin.startsWith('https:')
-  }
-
-  /** Browsers keep a `__Host-` cookie only over TLS. */
-  get #cookieName(): string {
-    return this.#isSecure ? '__Host-farebox_account' : 'farebox_account'
   }
 
   #now(): number {
@@ -178,21 +170,6 @@ async function accountFiles(): Promise<PageFiles> {
     icon: '<path d="M4 12V7m4 5V4m4 8V9" stroke="#fff" stroke-width="2"/>',
     path: accountPath,
   })
-}
-
-const refused = (status: number, happened: string, next: string): Response =>
-  sendJson(status, { happened, next } satisfies Refused)
-
-function refusedBy({ status, happened, next, retryAfterSeconds }: PageRefusal): Response {
-  const answer = refused(status, happened, next)
-  if (retryAfterSeconds !== null) answer.headers.set('retry-after', `${retryAfterSeconds}`)
-  return answer
-}
-
-function mustWait(seconds: number, happened: string): Response {
-  const answer = refused(429, happened, `Wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, then try again.`)
-  answer.headers.set('retry-after', `${seconds}`)
-  return answer
 }
 
 /** An error of the API, as the page shows it. */

@@ -1,5 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { type Clock, minuteMs, systemClock } from '#contract/time.ts'
+import { cookieNamed } from '#host/pages/page-cookie.ts'
+import { newPageSecret } from '#host/pages/page-guards.ts'
 import { isSameSecret } from '#host/signatures/signatures.ts'
 import { hiddenShown } from '#toolkit/values/untrusted.ts'
 import { openLoopbackServer } from './loopback-server.ts'
@@ -44,12 +46,12 @@ const cookieName = 'farebox_page'
  */
 class OneBrowser {
   readonly #page: BrowserPage
-  readonly #formToken = newSecret()
+  readonly #formToken = newPageSecret()
   readonly #clock: Clock
-  #linkSecret: string | null = newSecret()
+  #linkSecret: string | null = newPageSecret()
   #linkAtMs: number
-  #session = newSecret()
-  #pathSecret = newSecret()
+  #session = newPageSecret()
+  #pathSecret = newPageSecret()
 
   constructor(page: BrowserPage, clock: Clock) {
     this.#page = page
@@ -60,7 +62,7 @@ class OneBrowser {
   linkSecret(): string {
     const isOld = this.#clock.now() - this.#linkAtMs > linkMs
     if (this.#linkSecret !== null && !isOld) return this.#linkSecret
-    this.#linkSecret = newSecret()
+    this.#linkSecret = newPageSecret()
     this.#linkAtMs = this.#clock.now()
     return this.#linkSecret
   }
@@ -74,7 +76,8 @@ class OneBrowser {
     if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)
     const [, pathSecret = '', place] = /^\/p\/([^/]*)\/(.*)$/.exec(pathname) ?? []
     const isOurPath = isSameSecret(pathSecret, this.#pathSecret)
-    if (!isSameSecret(cookieOf(request), this.#session) || !isOurPath) return said(403, this.#page.usedLink)
+    if (!isSameSecret(cookieNamed(request, cookieName), this.#session) || !isOurPath)
+      return said(403, this.#page.usedLink)
     if (isRead && place === '') return this.#show(null)
     if (request.method !== 'POST' || place !== 'answer') return said(404, 'Page not found.')
     const form = request.headers.get('origin') === origin ? await readForm(request) : null
@@ -93,8 +96,8 @@ class OneBrowser {
       return said(410, this.#page.usedLink)
     this.#linkSecret = null
     // The browser that opened an earlier link loses the page.
-    this.#session = newSecret()
-    this.#pathSecret = newSecret()
+    this.#session = newPageSecret()
+    this.#pathSecret = newPageSecret()
     const path = `/p/${this.#pathSecret}/`
     const cookie = `${cookieName}=${this.#session}; HttpOnly; SameSite=Lax; Path=${path}`
     const headers = { ...guards, location: `${origin}${path}`, 'set-cookie': cookie }
@@ -108,22 +111,12 @@ async function readForm(request: Request): Promise<URLSearchParams | null> {
   return length <= formBytes ? new URLSearchParams(await request.text()) : null
 }
 
-/** Length of the secrets in the link, the page's path, its session and its form: 256 bits cannot be guessed. */
-const secretBytes = 32
 /** How long an unused link works, in milliseconds; it may end up in a client's log. */
 const linkMs = 15 * minuteMs
 /** A form is a few fields. */
 const formBytes = 4_096
 /** How long the last page may take to reach its browser when the server closes. */
 const lastAnswerMs = 2_000
-
-const newSecret = (): string => randomBytes(secretBytes).toString('base64url')
-
-const cookieOf = (request: Request): string =>
-  (request.headers.get('cookie') ?? '')
-    .split(/; */)
-    .find(pair => pair.startsWith(`${cookieName}=`))
-    ?.slice(cookieName.length + 1) ?? ''
 
 /** The colours and sizes of `pages/kit/style.css`, for a page that loads nothing. */
 const pageStyle = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif;

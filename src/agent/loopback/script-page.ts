@@ -1,7 +1,7 @@
 import { type Clock, hourMs, minuteMs, systemClock } from '#contract/time.ts'
+import { PageCookie } from '#host/pages/page-cookie.ts'
 import type { PageFiles } from '#host/pages/page-files.ts'
 import {
-  cookieOf,
   guarded,
   hashOfSecret,
   isFromItself,
@@ -10,8 +10,9 @@ import {
   sendJson,
   sendText,
 } from '#host/pages/page-guards.ts'
+import { refused } from '#host/pages/page-refusal.ts'
 import { isSameSecret } from '#host/signatures/signatures.ts'
-import { apiPath, pageKeyHeader, type Refused, sessionPath } from '#pages/kit/wire.ts'
+import { apiPath, pageKeyHeader, sessionPath } from '#pages/kit/wire.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { openLoopbackServer } from './loopback-server.ts'
 
@@ -37,7 +38,7 @@ export interface OpenScriptPage {
   close(): Promise<void>
 }
 
-const cookieName = 'farebox_wallet'
+const sessionCookie = new PageCookie('farebox_wallet', { isSecure: false, path: apiPath })
 
 /** How long an unused link works; the browser is opened at once. */
 const linkMs = 5 * minuteMs
@@ -147,7 +148,7 @@ async function answer(page: ScriptPage, session: PageSession, request: Request, 
   const body = request.method === 'POST' ? await readJsonObject(request, bodyBytes) : undefined
   if (body === null) return refused(400, 'The request is not JSON of at most 8 kB.', 'Reload the page.')
   if (request.method === 'POST' && pathname === sessionPath) return begin(session, body, page)
-  if (!session.admits(cookieOf(request, cookieName), request.headers.get(pageKeyHeader) ?? ''))
+  if (!session.admits(sessionCookie.of(request), request.headers.get(pageKeyHeader) ?? ''))
     return refused(401, 'This page is closed, or was opened elsewhere.', page.over)
   const name = `${request.method} ${pathname}`
   const route = Object.hasOwn(page.routes, name) ? page.routes[name] : undefined
@@ -158,7 +159,7 @@ function begin(session: PageSession, body: unknown, { over }: ScriptPage): Respo
   const begun = session.spend((body as { token?: unknown }).token)
   if (!begun) return refused(410, 'This link was already used, or has expired.', over)
   const response = sendJson(200, { key: begun.key })
-  response.headers.set('set-cookie', `${cookieName}=${begun.cookie}; HttpOnly; SameSite=Strict; Path=${apiPath}`)
+  sessionCookie.set(response, begun.cookie)
   return response
 }
 
@@ -172,6 +173,3 @@ async function run(route: PageRoute, asked: Parameters<PageRoute>[0]): Promise<R
     return refused(500, 'The page’s server failed.', 'Try again, or use the commands of `farebox wallet`.')
   }
 }
-
-const refused = (status: number, happened: string, next: string): Response =>
-  sendJson(status, { happened, next } satisfies Refused)

@@ -9,13 +9,6 @@ export const newPageSecret = (): string => randomBytes(secretBytes).toString('ba
 
 export const hashOfSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url')
 
-/** Returns the value of a request's cookie; empty if there is none. */
-export const cookieOf = (request: Request, name: string): string =>
-  (request.headers.get('cookie') ?? '')
-    .split(/; */)
-    .find(pair => pair.startsWith(`${name}=`))
-    ?.slice(name.length + 1) ?? ''
-
 /**
  * Whether the page itself sent the request, according to the browser's headers. Every browser sends the origin of a
  * request that changes anything.

@@ -1,8 +1,9 @@
 import { minuteMs } from '#contract/time.ts'
 import { oneAtATime } from '#host/async.ts'
+import { PageCookie } from '#host/pages/page-cookie.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
-import { cookieOf, guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
-import { PageRefusal } from '#host/pages/page-refusal.ts'
+import { guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
+import { mustWait, PageRefusal, refused, refusedBy } from '#host/pages/page-refusal.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
@@ -37,8 +38,7 @@ export class ConsoleDoor {
     try {
       return await this.#answer(request, address)
     } catch (error) {
-      if (error instanceof PageRefusal)
-        return refused(error.status, error.happened, error.next, error.retryAfterSeconds)
+      if (error instanceof PageRefusal) return refusedBy(error)
       const away = awayReason(error)
       this.#context.log.error({ err: error }, 'A request from the console failed.')
       return away
@@ -60,11 +60,12 @@ export class ConsoleDoor {
     const name = `${request.method} ${pathname}`
     const body = request.method === 'POST' ? await readJsonObject(request, bodyBytes) : {}
     if (body === null) return refused(400, 'The body is not a short JSON object.', 'Send it as application/json.')
-    if (name === `POST ${sessionPath}`) return this.#begin(request, body, address)
+    const cookies = consoleCookies(this.#context.origins.includes(`https://${host}`))
+    if (name === `POST ${sessionPath}`) return this.#begin(cookies, body, address)
     const entry = Object.hasOwn(entryRoutes, name) ? entryRoutes[name] : undefined
-    const browser = cookieOf(request, this.#cookieName(host, 'browser'))
-    if (entry) return this.#enter(host, await entry({ body, origin, address, browser }, this.#context))
-    const secrets = { cookie: cookieOf(request, this.#cookieName(host)), key: request.headers.get(pageKeyHeader) ?? '' }
+    const browser = cookies.browser.of(request)
+    if (entry) return entryAnswer(cookies, await entry({ body, origin, address, browser }, this.#context))
+    const secrets = { cookie: cookies.session.of(request), key: request.headers.get(pageKeyHeader) ?? '' }
     const session = secrets.cookie && secrets.key ? await this.#context.sessions.find(secrets) : null
     if (!session) return refused(401, 'You are not signed in, or your session has ended.', nextStep)
     const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
@@ -90,7 +91,7 @@ export class ConsoleDoor {
     return file ? sendText(200, file.type, file.text) : refused(404, 'There is no such page.', nextStep)
   }
 
-  async #begin(request: Request, body: object, address: string): Promise<Response> {
+  async #begin(cookies: ConsoleCookies, body: object, address: string): Promise<Response> {
     const waitSeconds = this.#wrong.waitSeconds(address, this.#now())
     if (waitSeconds > 0) {
       const happened = 'Too many wrong links came from this address.'
@@ -101,26 +102,7 @@ export class ConsoleDoor {
       this.#wrong.count(address, this.#now())
       return refused(410, 'This link was already used, or has expired.', nextStep)
     }
-    return this.#signedIn(request.headers.get('host') ?? '', begun)
-  }
-
-  /** Answers a request that needs no session. */
-  #enter(host: string, entered: Awaited<ReturnType<Entry>>): Response {
-    if ('begun' in entered) return this.#signedIn(host, entered.begun)
-    if ('waitMs' in entered) {
-      const seconds = Math.ceil(entered.waitMs / 1_000)
-      return refused(429, 'There were too many failed attempts.', `Wait ${seconds} seconds, then try again.`, seconds)
-    }
-    const response = sendJson(200, entered.shown)
-    const cookie = this.#cookie(host, entered.browser, 'browser')
-    response.headers.set('set-cookie', `${cookie}; Max-Age=${challengeMs / 1_000}`)
-    return response
-  }
-
-  #signedIn(host: string, { cookie, key }: SessionSecrets): Response {
-    const response = sendJson(200, { key } satisfies Session)
-    response.headers.set('set-cookie', this.#cookie(host, cookie))
-    return response
+    return signedIn(cookies, begun)
   }
 
   /** Whether the operation requires a recent proof that this session does not have. */
@@ -129,28 +111,31 @@ export class ConsoleDoor {
     return isNeeded && !(await this.#context.sessions.isProven(asked.session.hash))
   }
 
-  #cookie(host: string, value: string, kind: CookieKind = 'console'): string {
-    // A `__Host-` cookie requires the path `/`.
-    const secure = this.#isSecure(host) ? '; Secure' : ''
-    return `${this.#cookieName(host, kind)}=${value}; HttpOnly; SameSite=Strict; Path=/${secure}`
-  }
-
-  #isSecure(host: string): boolean {
-    return this.#context.origins.includes(`https://${host}`)
-  }
-
-  /** Browsers keep a `__Host-` cookie only over TLS. */
-  #cookieName(host: string, kind: CookieKind = 'console'): string {
-    return `${this.#isSecure(host) ? '__Host-' : ''}farebox_${kind}`
-  }
-
   #now(): number {
     return this.#context.clock.now()
   }
 }
 
-/** The cookie of the session, or of a browser that is about to sign in. */
-type CookieKind = 'console' | 'browser'
+/** The cookies of a session, and of a browser that is about to sign in. */
+const consoleCookies = (isSecure: boolean) => ({
+  session: new PageCookie('farebox_console', { isSecure }),
+  browser: new PageCookie('farebox_browser', { isSecure }),
+})
+type ConsoleCookies = ReturnType<typeof consoleCookies>
+
+function signedIn(cookies: ConsoleCookies, { cookie, key }: SessionSecrets): Response {
+  const response = sendJson(200, { key } satisfies Session)
+  cookies.session.set(response, cookie)
+  return response
+}
+
+function entryAnswer(cookies: ConsoleCookies, entered: Awaited<ReturnType<Entry>>): Response {
+  if ('begun' in entered) return signedIn(cookies, entered.begun)
+  if ('waitMs' in entered) return mustWait(Math.ceil(entered.waitMs / 1_000), 'There were too many failed attempts.')
+  const response = sendJson(200, entered.shown)
+  cookies.browser.set(response, entered.browser, challengeMs / 1_000)
+  return response
+}
 
 /** The bundle is imported here, so that no service waits for it at its start. */
 async function consoleFiles(): Promise<PageFiles> {
@@ -164,12 +149,6 @@ async function consoleFiles(): Promise<PageFiles> {
 
 const mayUse = (role: (typeof operatorRoles)[number], route: ConsoleRoute): boolean =>
   operatorRoles.indexOf(role) >= operatorRoles.indexOf(route.role)
-
-function refused(status: number, happened: string, next: string, retryAfterSeconds: number | null = null): Response {
-  const answer = sendJson(status, { happened, next } satisfies Refused)
-  if (retryAfterSeconds !== null) answer.headers.set('retry-after', `${retryAfterSeconds}`)
-  return answer
-}
 
 const proofNeeded = (): Response =>
   sendJson(403, {
