@@ -19,6 +19,9 @@ export const isCredibleUsd = (amount: bigint): boolean =>
 export const addUsd = (...amounts: readonly bigint[]): MicroUsd =>
   amounts.reduce((sum, amount) => sum + amount, 0n) as MicroUsd
 
+export const leastUsd = (first: bigint, ...others: readonly bigint[]): MicroUsd =>
+  others.reduce((least, amount) => (amount < least ? amount : least), first) as MicroUsd
+
 /** Parses `5`, `0.25` or `-1.000001`; null for anything else, including exponents. */
 export function parseUsd(text: string): MicroUsd | null {
   const match = /^(-?)(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text)

@@ -1,10 +1,10 @@
-import { addUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { addUsd, leastUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { availableOf } from '../accounts/balances.ts'
 import { anewAttempts, holdLeaseMs } from '../bounds.ts'
 import { commitSurely, type Outcome, type Refusal, type Store } from '../store/store.ts'
 import { entryRefs, type Line, type Op } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
-import type { AlsoCommit, ChargeOrder, ChargeParts, Cost } from './charge.ts'
+import { type AlsoCommit, type ChargeOrder, type ChargeParts, type Cost, holdOf, noCost } from './charge-order.ts'
 
 /** A call whose hold another process has ended, and its cost. */
 export interface LostCall {
@@ -22,8 +22,6 @@ export interface ChargedAnew {
   /** Why the operations to commit with it were refused. */
   refused: Refusal | null
 }
-
-const nothing: Cost = { usd: zeroUsd, staking: zeroUsd }
 
 /**
  * Charges a call whose hold is gone, with a hold and a capture in one unit, as far as the credit reaches; the rest is
@@ -56,8 +54,8 @@ export async function chargeAnew(parts: ChargeParts, lost: LostCall, alsoCommit:
     if (!movedMeanwhile.has(why)) break
   }
   if (lines.length > 0 && !isDelivered) throw await funding.refusal({ ...order, hold: order.request }, why)
-  told(nothing)
-  return besideAlone(parts, lost, nothing, alsoCommit)
+  told(noCost)
+  return besideAlone(parts, lost, noCost, alsoCommit)
 }
 
 /** Another call used the credit, or another process charged the request, after we had checked. */
@@ -71,8 +69,8 @@ async function tryAnew(
   const { request, principal, model } = order
   const total = addUsd(zeroUsd, ...lines.map(line => line.amount))
   const { within } = await funding.spendable(principal)
-  const staking = least(total, within.staking)
-  const usd = least(microUsd(total - staking), within.usd)
+  const staking = leastUsd(total, within.staking)
+  const usd = leastUsd(microUsd(total - staking), within.usd)
   const [cost, amount] = [{ usd, staking }, addUsd(usd, staking)]
   const atMs = clock.now()
   const hold = uuidV7(atMs)
@@ -88,7 +86,7 @@ async function tryAnew(
     commitSurely(store, { id: `${holdOf(order)}/anew`, ops: [...charging, ...beside] })
   let outcome = await commit(await alsoCommit(cost))
   const refused = !outcome.ok && outcome.op >= charging.length ? outcome.why : null
-  if (refused && !isDelivered) return { cost: nothing, availableMicroUsd: null, refused }
+  if (refused && !isDelivered) return { cost: noCost, availableMicroUsd: null, refused }
   if (refused) outcome = await commit([])
   if (!outcome.ok) return { why: outcome.why }
   if (writeOff > 0n) onWriteOff(order, writeOff)
@@ -121,7 +119,3 @@ async function chargedBefore(store: Store, request: string): Promise<Cost | null
   const sum = (of: string) => addUsd(zeroUsd, ...rows.filter(({ ref }) => ref === of).map(row => microUsd(row.amount)))
   return { usd: microUsd(sum(charge) - sum(writeOff) - sum(staking)), staking: sum(staking) }
 }
-
-const holdOf = ({ request, holdId }: ChargeOrder): string => holdId ?? request
-
-const least = (one: MicroUsd, other: MicroUsd): MicroUsd => (one < other ? one : other)

@@ -1,72 +1,24 @@
 import { accessDisabled, authenticationFailed } from '#contract/errors/errors.ts'
-import { addUsd, type MicroUsd, microUsd, toUsdNumber, zeroUsd } from '#contract/money.ts'
-import type { Clock } from '#contract/time.ts'
+import { addUsd, leastUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { type WithinSpan, withSpan } from '#host/tracing/tracing.ts'
 import { availableOf } from '../accounts/balances.ts'
 import { endedKeys } from '../accounts/keys.ts'
-import type { Principal } from '../accounts/principal.ts'
 import { checkpointMs, holdLeaseMs, holdRenewalMs } from '../bounds.ts'
-import { awayReason, commitSurely, type Outcome, type Refusal, type Store } from '../store/store.ts'
+import { awayReason, commitSurely, type Outcome, type Refusal } from '../store/store.ts'
 import type { Capture, Line, Op, Owed, Unit } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { chargeAnew } from './charge-anew.ts'
-import { ChargeUnknown, type Funding, leftForHold } from './funding.ts'
-
-/** What a paid call reserves before its engine is called. */
-export interface ChargeOrder {
-  /** A UUIDv7: no request is charged twice. */
-  request: string
-  /** A UUIDv7 that identifies the hold; the request's by default. A different one if a request is resumed. */
-  holdId?: string
-  principal: Principal
-  model: string | null
-  amount: MicroUsd
-  /** How far the hold may be extended; not at all if absent. */
-  most?: MicroUsd
-}
-
-/** The cost of a request, by the currency that pays. */
-export interface Cost {
-  usd: MicroUsd
-  staking: MicroUsd
-}
-
-export interface Charged extends Cost {
-  /** Null if this end of a call did not report it. */
-  availableMicroUsd: MicroUsd | null
-}
-
-/** The cost as the contract's answers show it. */
-export const printedCost = ({ usd, staking }: Cost) => ({ usd: toUsdNumber(usd), diem: toUsdNumber(staking) })
-
-/** Operations for the commit that ends a hold, once the cost of the request is known. */
-export type AlsoCommit = (cost: Cost) => readonly Op[] | Promise<readonly Op[]>
-
-/**
- * Thrown if what was to be committed with the end of the hold was refused: the hold has ended, and only what was
- * delivered is charged.
- */
-export class AlsoCommitRefused extends Error {
-  readonly why: Refusal
-
-  constructor(why: Refusal) {
-    super(`What belongs to the end of a hold was refused: ${why}.`)
-    this.name = 'AlsoCommitRefused'
-    this.why = why
-  }
-}
-
-export interface ChargeParts {
-  store: Store
-  clock: Clock
-  owner: string
-  funding: Funding
-  onWriteOff(order: ChargeOrder, amount: MicroUsd): void
-  /** Another process ended a call's hold before the call did; part of its cost may be lost. */
-  onHoldLost?: (order: ChargeOrder, cost: { totalMicroUsd: MicroUsd; lostMicroUsd: MicroUsd }) => void
-  /** Something failed that no caller waits for: work did not report what it owes, or holds were not renewed. */
-  onFailure?: (error: unknown) => void
-}
+import {
+  type AlsoCommit,
+  AlsoCommitRefused,
+  type Charged,
+  type ChargeOrder,
+  type ChargeParts,
+  type Cost,
+  holdOf,
+  noCost,
+} from './charge-order.ts'
+import { ChargeUnknown, leftForHold } from './funding.ts'
 
 /** The start of a charge. */
 export interface OpenedHold {
@@ -82,8 +34,6 @@ interface Ending {
   lines: readonly Line[]
   isDelivered: boolean
 }
-
-const nothing: Cost = { usd: zeroUsd, staking: zeroUsd }
 
 /** One open hold. Ends exactly once, by `capture` or `release`; a second call gets the first result. */
 export class Charge {
@@ -126,7 +76,7 @@ export class Charge {
   }
 
   get holdId(): string {
-    return this.order.holdId ?? this.order.request
+    return holdOf(this.order)
   }
 
   get heldMicroUsd(): MicroUsd {
@@ -186,7 +136,7 @@ export class Charge {
   }
 
   async #grow(amount: MicroUsd): Promise<Refusal | null> {
-    const wanted = least(amount, this.restMicroUsd)
+    const wanted = leastUsd(amount, this.restMicroUsd)
     if (wanted <= 0n) return 'insufficient_funds'
     const why = await this.#extend(wanted)
     if (why !== 'insufficient_funds' && why !== 'over_budget') return why
@@ -259,7 +209,7 @@ export class Charge {
       if (refused && isDelivered) outcome = await this.#commitEnd({ lines, writeOff }, [])
       if (outcome.ok && writeOff > 0n) this.#parts.onWriteOff(this.order, writeOff)
       if (!outcome.ok && outcome.why === 'request_charged') {
-        cost = nothing
+        cost = noCost
         outcome = await this.#commitEnd({ lines: [] }, refused ? [] : await alsoCommit(cost))
       }
       if (outcome.ok) {
@@ -294,7 +244,7 @@ export class Charge {
       .select('staking_usd')
       .where('id', '=', this.holdId)
       .executeTakeFirst()
-    const staking = least(charged, microUsd(row?.staking_usd ?? 0n))
+    const staking = leastUsd(charged, microUsd(row?.staking_usd ?? 0n))
     return { usd: microUsd(charged - staking), staking }
   }
 
@@ -378,5 +328,3 @@ export class Charge {
     return { id: `${uuidV7(nowMs)}/renew`, ops: [renew] }
   }
 }
-
-const least = (one: MicroUsd, other: MicroUsd): MicroUsd => (one < other ? one : other)

@@ -8,7 +8,8 @@ import { endedKeys } from '../accounts/keys.ts'
 import { checkpointsATick, holdLeaseMs, renewalTickMs } from '../bounds.ts'
 import { commitSurely, type Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
-import { type AlsoCommit, Charge, type ChargeOrder, type ChargeParts } from './charge.ts'
+import { Charge } from './charge.ts'
+import { type AlsoCommit, type ChargeOrder, type ChargeParts, holdOf } from './charge-order.ts'
 import type { Funding } from './funding.ts'
 
 export interface ChargesOptions {
@@ -57,7 +58,7 @@ export class Charges {
 
   async #hold(order: ChargeOrder, within: WithinSpan): Promise<Charge> {
     const { clock, owner, store, funding } = this.#parts
-    const hold = order.holdId ?? order.request
+    const hold = holdOf(order)
     const lease = { owner, untilMs: clock.now() + holdLeaseMs }
     const ops = await funding.holdOps({ ...order, hold }, lease)
     const outcome = await commitSurely(store, { id: `${hold}/hold`, ops })
@@ -77,7 +78,7 @@ export class Charges {
 
   /** Whether this process works under that hold. */
   isOpen(hold: string): boolean {
-    return this.#open.all().some(({ order }) => (order.holdId ?? order.request) === hold)
+    return this.#open.all().some(({ order }) => holdOf(order) === hold)
   }
 
   /** Renews every lease that grows old and writes what is owed; notifies a charge whose hold is gone. */

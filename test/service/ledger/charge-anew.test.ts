@@ -1,7 +1,7 @@
 /** Holds that others have ended before their calls were: after an outage, or a pause that was longer than a lease. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { AlsoCommitRefused } from '#ledger/charges/charge.ts'
+import { AlsoCommitRefused } from '#ledger/charges/charge-order.ts'
 import { Funding } from '#ledger/charges/funding.ts'
 import type { KeyBudget } from '#ledger/store/account-ops.ts'
 import type { Store } from '#ledger/store/store.ts'

@@ -1,7 +1,7 @@
 /** How one hold grows and ends: what is charged, what is lost, and who is told. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { AlsoCommitRefused, type ChargeOrder, printedCost } from '#ledger/charges/charge.ts'
+import { AlsoCommitRefused, type ChargeOrder, printedCost } from '#ledger/charges/charge-order.ts'
 import { streamWithCharge, withCharge } from '#ledger/charges/charges.ts'
 import { Funding, leftForHold } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'

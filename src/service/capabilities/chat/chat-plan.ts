@@ -1,7 +1,7 @@
 import { addUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import type { ChatCall } from '#engines/ports/engine.ts'
-import type { ChargeOrder } from '#ledger/charges/charge.ts'
+import type { ChargeOrder } from '#ledger/charges/charge-order.ts'
 import { shortage, totalOf } from '#ledger/charges/funding.ts'
 import { type Call, principalOf } from '../../http/route.ts'
 import type { Service } from '../../http/service.ts'
