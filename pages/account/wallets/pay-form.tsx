@@ -4,8 +4,8 @@ import { RefusedNote } from '../../kit/dialog.tsx'
 import { usd } from '../../kit/format.ts'
 import type { Refused } from '../../kit/wire.ts'
 import { chainOf, connectEvm } from './evm.ts'
-import { PayReview } from './pay-review.tsx'
-import { isOwnAccount, type Offer, type Order, type Payer, type ServerClock, usdcText } from './payment.ts'
+import { type ChosenPayment, PayReview } from './pay-review.tsx'
+import { isOwnAccount, type Offer, type Payer, type ServerClock, usdcText } from './payment.ts'
 import { connectSolana } from './solana.ts'
 import { useWalletCall, WalletCallNote } from './wallet-call.tsx'
 import { type BrowserWallet, useWallets } from './wallets.ts'
@@ -15,14 +15,6 @@ interface Props {
   terms: TopUpTerms
   offers: readonly Offer[]
   clock: ServerClock
-}
-
-/** A payment as its user chose it, with what the wallet and the server answered about it. */
-export interface ChosenPayment {
-  order: Order
-  isOwnAccount: boolean
-  /** The wallet's chain; null for Solana, or if the wallet names none. */
-  chain: number | null
 }
 
 /** Micro-USD of an amount as people type it; null for anything else. */

@@ -3,10 +3,17 @@ import type { JSX } from 'preact'
 import { usd } from '../../kit/format.ts'
 import { me } from '../session.ts'
 import { chainOf, switchChain } from './evm.ts'
-import type { ChosenPayment } from './pay-form.tsx'
-import { chainNumber, type ServerClock, signPayment, usdcText } from './payment.ts'
+import { chainNumber, type Order, type ServerClock, signPayment, usdcText } from './payment.ts'
 import { payWith } from './send-payment.ts'
 import { useWalletCall, WalletCallNote } from './wallet-call.tsx'
+
+/** A payment as its user chose it, with what the wallet and the server answered about it. */
+export interface ChosenPayment {
+  order: Order
+  isOwnAccount: boolean
+  /** The wallet's chain; null for Solana, or if the wallet names none. */
+  chain: number | null
+}
 
 interface Props {
   chosen: ChosenPayment

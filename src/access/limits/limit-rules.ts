@@ -11,8 +11,15 @@ import { type MicroUsd, toUsdNumber } from '#contract/money.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import type { RateLimits } from '#contract/operations/rate-limits.ts'
 import { dayMs } from '#contract/time.ts'
+import type { LimitType } from '#contract/wire/headers.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
-import type { LimitDimension } from './windows.ts'
+
+/** A count that a request must fit into. */
+export interface LimitDimension extends RateLimit {
+  /** Identifies the counter: whom and what it counts. */
+  key: string
+  type: LimitType
+}
 
 /** An absent member keeps the plan's limit. */
 interface LimitChange {

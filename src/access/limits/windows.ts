@@ -1,13 +1,4 @@
-import type { RateLimit } from '#contract/limits.ts'
-import type { LimitType } from '#contract/wire/headers.ts'
-import { windowCounters, windowMs } from './limit-rules.ts'
-
-/** A count that a request must fit into. */
-export interface LimitDimension extends RateLimit {
-  /** Identifies the counter: whom and what it counts. */
-  key: string
-  type: LimitType
-}
+import { type LimitDimension, windowCounters, windowMs } from './limit-rules.ts'
 
 /** What a request used, so that it can be corrected: plain data that can cross processes. */
 export interface Reservation {

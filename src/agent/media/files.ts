@@ -10,20 +10,15 @@ import type { ToolFailure } from '#toolkit/tool-failure.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
 import type { AskedFile } from '#wallet/terms/about-call.ts'
 import { inputFileBytes, pathCharacters } from '../bounds.ts'
-import { isDocumentName, isSecretName, mediumGiven, ReadableFiles, refused, tooLarge } from './readable-files.ts'
-
-export interface FileFolders {
-  /** The only folder that is written to; created when first needed. */
-  output: string
-  /**
-   * Further folders that may be read. The working folder is not one of them, because assistants start servers anywhere.
-   */
-  inputs: readonly string[]
-  /** The folder of keys and journal, which is never read from, even if another folder contains it. */
-  state: string
-  /** Files with secrets, wherever they are, such as those that variables name. */
-  secrets?: readonly string[]
-}
+import {
+  type FileFolders,
+  isDocumentName,
+  isSecretName,
+  mediumGiven,
+  ReadableFiles,
+  refused,
+  tooLarge,
+} from './readable-files.ts'
 
 type Kind = MediaKind | 'document'
 

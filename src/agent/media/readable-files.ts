@@ -9,7 +9,19 @@ import { stateFileName } from '#wallet/records/state.ts'
 import type { AskedFile } from '#wallet/terms/about-call.ts'
 import { inputFileBytes } from '../bounds.ts'
 import { httpTokenFileName } from '../loopback/http-token.ts'
-import type { FileFolders } from './files.ts'
+
+export interface FileFolders {
+  /** The only folder that is written to; created when first needed. */
+  output: string
+  /**
+   * Further folders that may be read. The working folder is not one of them, because assistants start servers anywhere.
+   */
+  inputs: readonly string[]
+  /** The folder of keys and journal, which is never read from, even if another folder contains it. */
+  state: string
+  /** Files with secrets, wherever they are, such as those that variables name. */
+  secrets?: readonly string[]
+}
 
 /** Device and inode number: identifies a file or folder under any name. */
 type Inode = string

@@ -7,15 +7,9 @@ import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { convert } from './convert.ts'
 import { AvError, type AvLibrary, FfmpegMissing, loadAvLibrary } from './ffmpeg.ts'
+import { Excessive, Unreadable } from './file-faults.ts'
 import { type TakeVideoTask, takeVideo } from './take-video.ts'
-import {
-  type Conversion,
-  Excessive,
-  type MediaAnswer,
-  type MediaQuestion,
-  type MediaTasks,
-  Unreadable,
-} from './tasks.ts'
+import type { Conversion, MediaAnswer, MediaQuestion, MediaTasks } from './tasks.ts'
 import { checkWhole } from './whole/check-whole.ts'
 
 const [mostMegabytes = ''] = process.argv.slice(2)

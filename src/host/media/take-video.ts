@@ -18,7 +18,7 @@ import {
   WEBM,
   WebMOutputFormat,
 } from 'mediabunny'
-import { Excessive, Unreadable } from './tasks.ts'
+import { Excessive, Unreadable } from './file-faults.ts'
 import { checkWhole } from './whole/check-whole.ts'
 
 export interface TakeVideoTask {

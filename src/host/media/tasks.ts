@@ -91,19 +91,3 @@ export const jpegQuality = (coarseness: number): Options => ({
   // FFmpeg counts in steps of 118.
   global_quality: `${coarseness * 118}`,
 })
-
-/** A file is truncated, damaged, or not of its format. */
-export class Unreadable extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'Unreadable'
-  }
-}
-
-/** A file is complete but contains more than we accept. The message tells its sender what and how much. */
-export class Excessive extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'Excessive'
-  }
-}

@@ -1,5 +1,5 @@
-import type { Findings } from './audit.ts'
 import type { AuditReader } from './audit-reader.ts'
+import type { Findings } from './findings.ts'
 
 /** Both sides of every entry: a row for each account that it touched. */
 const sides = `(SELECT credit AS account, amount AS effect FROM entry

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '#contract/time.ts'
 import { settlingMs } from '../bounds.ts'
-import { type AuditFinding, Findings } from './audit.ts'
 import type { AuditReader } from './audit-reader.ts'
 import type { Payee, TransferSource } from './audit-transfers.ts'
+import { type AuditFinding, Findings } from './findings.ts'
 
 /** The result of auditing the chains. */
 export interface ChainAuditReport {

@@ -1,5 +1,5 @@
-import type { Findings } from './audit.ts'
 import type { AuditReader } from './audit-reader.ts'
+import type { Findings } from './findings.ts'
 
 /** Unit prices are in pico-USD. */
 const picoPerMicro = 1_000_000n

@@ -7,7 +7,7 @@ import type { EntryTable } from '#ledger/store/tables.ts'
 import { entryRefs } from '#ledger/store/units.ts'
 import { numberOf } from './acts.ts'
 import { customerNamed } from './customers.ts'
-import type { CsvPage, OperatorContext } from './operator-context.ts'
+import type { CsvPage, CsvTable, OperatorContext } from './operator-context.ts'
 import { usage } from './sums.ts'
 import { type EntryRow, mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 
@@ -118,9 +118,6 @@ const entryColumns = [
   ...(['number', 'atMs', 'customer', 'name', 'kind', 'amountUsd', 'balanceAfterUsd', 'request', 'model'] as const),
   ...(['sku', 'units', 'key', 'reason', 'ref'] as const),
 ] as const
-
-/** The lists that can be exported. */
-export type CsvTable = 'entries' | 'usage'
 
 /** Formats a filter's rows as CSV, with headings on the first page. Times are ISO 8601. */
 export function csvPage<Name extends CsvTable>(

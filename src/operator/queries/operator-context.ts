@@ -2,7 +2,6 @@ import type { SharedLimits } from '#access/limits/shared/shared-limits.ts'
 import type { Clock } from '#contract/time.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
-import type { CsvTable } from './entries.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
 /**
@@ -46,6 +45,9 @@ export interface AskedBeside {
   ask<Name extends OperatorRead>(name: Name, input: OperatorInput<Name>, blocks?: Blocks): Promise<OperatorAnswer<Name>>
   csvPage<Name extends CsvTable>(name: Name, order: OperatorOrder<Name>): Promise<CsvPage>
 }
+
+/** The lists that can be exported. */
+export type CsvTable = 'entries' | 'usage'
 
 /** A part of an export; pass `next` as `after` to get the following part. */
 export interface CsvPage {

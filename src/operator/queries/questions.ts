@@ -4,8 +4,7 @@ import { threadUrl } from '#host/workers/thread-entry.ts'
 import { type DatabasePlace, databasePlace } from '#ledger/store/open-store.ts'
 import { StoreError } from '#ledger/store/store.ts'
 import { refuse } from '../operator-refused.ts'
-import type { CsvTable } from './entries.ts'
-import { type AskedBeside, type CsvPage, NotAnswered, type OperatorContext } from './operator-context.ts'
+import { type AskedBeside, type CsvPage, type CsvTable, NotAnswered, type OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
 export interface QuestionTask {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import type { LimitDimension } from '#access/limits/limit-rules.ts'
 import { givenBackHeaders, limitHeaders, takenHeaders } from '#access/limits/limiter.ts'
-import { type LimitDimension, Windows } from '#access/limits/windows.ts'
+import { Windows } from '#access/limits/windows.ts'
 import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import { noonMs } from './manual-clock.ts'
 

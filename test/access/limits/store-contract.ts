@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { LimitDimension, LimitStore } from '#access/limits/windows.ts'
+import type { LimitDimension } from '#access/limits/limit-rules.ts'
+import type { LimitStore } from '#access/limits/windows.ts'
 import { noonMs } from './manual-clock.ts'
 
 const user: LimitDimension = { key: 'user', type: 'user', requestsPerMinute: 50, tokensPerMinute: 1000 }

@@ -1,6 +1,6 @@
 /** Sound ledger with one of everything, and every way to damage them that an audit has to find. */
 import { microUsd, priceLines } from '#contract/money.ts'
-import type { FindingKind } from '#ledger/audit/audit.ts'
+import type { FindingKind } from '#ledger/audit/findings.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import {

@@ -1,8 +1,9 @@
 /** What the ledger is looked over for, slice by slice, and what of an audit its counts and its limits say. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { audit, Findings } from '#ledger/audit/audit.ts'
+import { audit } from '#ledger/audit/audit.ts'
 import { sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
+import { Findings } from '#ledger/audit/findings.ts'
 import { LedgerWatch, lookOverAccounts, lookOverEntries, newestEntries } from '#ledger/ledger-watch.ts'
 import { account, capture, commitOps, grant, hold, ledger, mustCommit, unit } from '../../ledger/store/sample-ops.ts'
 import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'

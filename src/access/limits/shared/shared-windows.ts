@@ -1,10 +1,9 @@
-import { windowMs } from '../limit-rules.ts'
+import { type LimitDimension, windowMs } from '../limit-rules.ts'
 import {
   askedState,
   type Count,
   countedState,
   countedTokens,
-  type LimitDimension,
   type LimitStore,
   type Reservation,
   type Taken,

@@ -1,4 +1,4 @@
-import { Unreadable } from '../tasks.ts'
+import { Unreadable } from '../file-faults.ts'
 import { checkAdts, checkMp3, checkOgg, checkWav } from './whole-audio.ts'
 import { checkFlac } from './whole-flac.ts'
 import { checkMp4 } from './whole-mp4.ts'

@@ -1,4 +1,4 @@
-import { Unreadable } from '../tasks.ts'
+import { Unreadable } from '../file-faults.ts'
 
 /**
  * Checks the ends of audio files. FFmpeg silently decodes most of them even if truncated. Each check returns the length

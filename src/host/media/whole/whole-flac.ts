@@ -1,4 +1,4 @@
-import { Unreadable } from '../tasks.ts'
+import { Unreadable } from '../file-faults.ts'
 
 /** The longest frame to search for: 65,535 samples of eight 32-bit channels. */
 const longestFrame = 2 * 1024 * 1024

@@ -1,4 +1,4 @@
-import { Unreadable } from '../tasks.ts'
+import { Unreadable } from '../file-faults.ts'
 
 const cutOff = (why: string) => new Unreadable(`cut off: ${why}`)
 

@@ -2,8 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { EntryTable } from '../tables.ts'
 import { type Capture, entryRefs, type Line } from '../units.ts'
 import type { Funds, Sources } from './apply-funds.ts'
-import type { OpenHold, OpenHolds } from './apply-holds.ts'
-import { type Appliers, type Balances, prepareExact, type Work } from './work.ts'
+import type { OpenHolds } from './apply-holds.ts'
+import { type Appliers, type Balances, type OpenHold, prepareExact, type Work } from './work.ts'
 
 /** Writes all entries except refunds. Everything here moves money between a customer and one system account. */
 export function entryAppliers(

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BudgetPeriod, PeriodStarts } from '../account-ops.ts'
 import type { Hold } from '../units.ts'
-import { type Known, prepareExact } from './work.ts'
+import { type ApiKey, type Known, type Limits, prepareExact } from './work.ts'
 
 /** What a hold uses in addition to its account's USD. */
 export interface Sources {
@@ -9,21 +9,10 @@ export interface Sources {
   budget: { key: string; period: BudgetPeriod; startMs: number; limits: Limits } | null
 }
 
-export interface Limits {
-  usd: bigint | null
-  staking: bigint | null
-}
-
 /** How an amount is divided among the sources, staking credit first. */
 export interface Split {
   usd: bigint
   staking: bigint
-}
-
-export interface ApiKey {
-  account: string
-  revoked: boolean
-  budget: { period: BudgetPeriod; limits: Limits } | null
 }
 
 export interface Funds {

@@ -1,10 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { HoldTable } from '../tables.ts'
 import { type Hold, storeOwed } from '../units.ts'
-import { type Funds, type Limits, type Sources, type Split, sourcesOf } from './apply-funds.ts'
-import { type Appliers, type Balances, type Known, prepareExact, type Work } from './work.ts'
-
-export type OpenHold = Omit<HoldTable, 'owed' | 'created_at_ms'>
+import { type Funds, type Sources, type Split, sourcesOf } from './apply-funds.ts'
+import {
+  type Appliers,
+  type Balances,
+  type Known,
+  type Limits,
+  type OpenHold,
+  prepareExact,
+  type Work,
+} from './work.ts'
 
 export interface OpenHolds {
   find(id: string): OpenHold | null

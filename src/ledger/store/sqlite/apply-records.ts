@@ -2,8 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { rateLimitLogRows } from '#contract/limits.ts'
 import type { KeyBudget, SetKeyBudget } from '../account-ops.ts'
 import type { Lease } from '../units.ts'
-import { type ApiKey, type Funds, startOf } from './apply-funds.ts'
-import type { Appliers, Known } from './work.ts'
+import { type Funds, startOf } from './apply-funds.ts'
+import type { ApiKey, Appliers, Known } from './work.ts'
 
 /** Operations that move no money: accounts and keys, jobs, payments and claims, and the service's notes. */
 

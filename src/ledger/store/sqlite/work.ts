@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { knownRowsMost } from '../../bounds.ts'
+import type { BudgetPeriod } from '../account-ops.ts'
 import type { Balance, Refusal } from '../store.ts'
+import type { HoldTable } from '../tables.ts'
 import type { Op } from '../units.ts'
-import type { ApiKey } from './apply-funds.ts'
-import type { OpenHold } from './apply-holds.ts'
 
 /** A unit while it is applied: what it has touched so far. */
 export interface Work {
@@ -86,6 +86,19 @@ export function accountNumbers(database: DatabaseSync, known: Known<bigint>): (a
     known.set(account, number)
     return number
   }
+}
+
+export type OpenHold = Omit<HoldTable, 'owed' | 'created_at_ms'>
+
+export interface Limits {
+  usd: bigint | null
+  staking: bigint | null
+}
+
+export interface ApiKey {
+  account: string
+  revoked: boolean
+  budget: { period: BudgetPeriod; limits: Limits } | null
 }
 
 /**
