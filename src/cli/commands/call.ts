@@ -27,7 +27,8 @@ import {
   wrongUsage,
 } from '../command.ts'
 import { openProgress } from '../show/progress.ts'
-import { agentHost, dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
+import { agentHost } from '../wallet/agent-host.ts'
+import { dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
 import { askHidden, givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
 
 const name = 'farebox call'

@@ -131,7 +131,7 @@ async function auditChains(reader: AuditReader, ledger: LedgerPlace): Promise<Ch
   const [{ auditChain }, { NodeFailed }, { transferSource }] = await Promise.all([
     import('#ledger/audit/audit-chain.ts'),
     import('#ledger/audit/audit-transfers.ts'),
-    import('../wallet/local-nodes.ts'),
+    import('../admin/ledger-transfers.ts'),
   ])
   try {
     return await auditChain(reader, network => transferSource(network, ledger))
@@ -142,7 +142,7 @@ async function auditChains(reader: AuditReader, ledger: LedgerPlace): Promise<Ch
 }
 
 async function noteOtherChain({ payees }: ChainAuditReport, ledger: LedgerPlace, io: CommandIo): Promise<void> {
-  const { otherChain } = await import('../wallet/local-nodes.ts')
+  const { otherChain } = await import('../admin/ledger-transfers.ts')
   const sentence = otherChain(payees, ledger)
   if (sentence) io.output.note(sentence)
 }

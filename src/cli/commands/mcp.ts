@@ -15,7 +15,8 @@ import {
   whenAborted,
   wrongUsage,
 } from '../command.ts'
-import { agentHost, dataFlag, startFailure, withDataFlag } from '../wallet/owner-wallet.ts'
+import { agentHost } from '../wallet/agent-host.ts'
+import { dataFlag, startFailure, withDataFlag } from '../wallet/owner-wallet.ts'
 import { givenPassphrase, passphraseFlags, readPassphraseFile } from '../wallet/terminal.ts'
 
 const name = 'farebox mcp'

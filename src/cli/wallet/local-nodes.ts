@@ -2,11 +2,8 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { microUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import type { PayeeCounts } from '#ledger/audit/audit-chain.ts'
-import type { TransferSource } from '#ledger/audit/audit-transfers.ts'
-import { CliError, type CommandIo } from '../command.ts'
-import type { DataFolder } from '../data/data-folder.ts'
-import type { LedgerPlace } from '../data/ledger-place.ts'
+import type { CommandIo } from '../command.ts'
+import { localEvm, localSolana } from '../data/local-chains.ts'
 import { withDataFlag } from './owner-wallet.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -57,71 +54,3 @@ export function testMoneyFor(baseUrl: string, stateFolder: string): ((address: s
 
 /** Twice the smallest top-up. */
 export const testMoneyMicroUsd = microUsd(10_000_000n)
-
-/** Node addresses come only from the environment, because they often contain a key. */
-const rails = {
-  eip155: { variable: 'FAREBOX_EVM_RPC_URL', local: localEvm },
-  solana: { variable: 'FAREBOX_SOLANA_RPC_URL', local: localSolana },
-} as const
-
-/**
- * Returns where to read a network: the node that the environment names, else the local chain that runs for this folder.
- */
-export async function transferSource(network: string, { env, folder }: LedgerPlace): Promise<TransferSource> {
-  const rail = network.startsWith('eip155:') ? 'eip155' : network.startsWith('solana:') ? 'solana' : null
-  if (!rail) throw new CliError(`The network ${network} is not known.`, 'Use the release that accepted its payments.')
-  const { variable, local } = rails[rail]
-  const url = env[variable] || (await local(folder.root))
-  if (!url && !existsSync(chainFolderPath(folder))) {
-    throw new CliError(
-      `This ledger has payments on ${network}, but no node is set for it and this folder has no local chain.`,
-      `Set ${variable} to a node. For the ledger of a trial, copy \`chain\` from its folder to this one; its transfers exist only there.`,
-    )
-  }
-  if (!url) {
-    throw new CliError(
-      `No node is set for ${network}.`,
-      `Set ${variable}, or start the local chain with \`farebox up\`.`,
-    )
-  }
-  if (!URL.canParse(url)) throw new CliError(`${variable} is not a valid address.`, 'Write it as https://HOST/PATH.')
-  const { evmTransfers, svmTransfers } = await import('#ledger/audit/audit-transfers.ts')
-  return rail === 'eip155' ? evmTransfers(url) : svmTransfers(url)
-}
-
-const chainFolderPath = ({ root }: DataFolder): string => join(root, 'chain')
-
-/**
- * Explains payees whose credits are all missing on a local chain that has nothing else for them either: then it is not
- * the chain on which they were paid, as after restoring without it. Null otherwise.
- */
-export function otherChain(payees: readonly PayeeCounts[], { env, folder }: LedgerPlace): string | null {
-  const isOther = ({ network, credits, transfers }: PayeeCounts) => {
-    const rail = network.startsWith('solana:') ? rails.solana : rails.eip155
-    return !env[rail.variable] && credits > 0 && transfers === 0
-  }
-  const networks = [...new Set(payees.filter(isOther).map(({ network }) => network))]
-  if (networks.length === 0) return null
-  return `The local chain of this folder has none of these payments (${networks.join(', ')}), so it is a new chain: copy \`chain\` from the folder that was backed up to ${chainFolderPath(folder)} while nothing runs. The transfers exist only there.`
-}
-
-/** Returns where a data folder's local chain listens; null if none runs. */
-export async function localEvm(dataDir: string): Promise<string | null> {
-  const [{ findChain, loopbackUrl }, { chainFolderOf }, { anvil }] = await Promise.all([
-    import('#local/chain/process.ts'),
-    import('#local/chain/folder.ts'),
-    import('#local/evm/anvil.ts'),
-  ])
-  const chain = await findChain(anvil, chainFolderOf(dataDir))
-  return chain && loopbackUrl(chain.port)
-}
-
-export async function localSolana(dataDir: string): Promise<string | null> {
-  const [{ findChain, loopbackUrl }, { solanaFolderOf }, { solana }] = await Promise.all([
-    import('#local/chain/process.ts'),
-    import('#local/chain/folder.ts'),
-    import('#local/solana/chain.ts'),
-  ])
-  const chain = await findChain(solana, solanaFolderOf(dataDir))
-  return chain && loopbackUrl(chain.port)
-}

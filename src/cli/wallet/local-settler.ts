@@ -4,7 +4,7 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { Settlement } from '#payments/facilitators/rail.ts'
 import type { ReceivedPayment } from '#payments/payment/payment.ts'
 import { CliError } from '../command.ts'
-import { localEvm, localSolana } from './local-nodes.ts'
+import { localEvm, localSolana } from '../data/local-chains.ts'
 
 type Settler = NonNullable<ConfirmedSend['settler']>
 

@@ -1,9 +1,7 @@
-import type { AgentSettings } from '#agent/settings/settings.ts'
-import type { PassphraseSource } from '#agent/tools/tool-host.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { CliError, type CommandIo, listenFailure } from '../command.ts'
 
-type Desk = typeof import('#agent/wallet/owner-wallet.ts')
+type OwnerWalletModule = typeof import('#agent/wallet/owner-wallet.ts')
 
 /**
  * Opens the wallet's folder for one command; words its refusals for the user at a terminal. A misspelled variable is
@@ -12,14 +10,14 @@ type Desk = typeof import('#agent/wallet/owner-wallet.ts')
 export async function withOwnerWallet(
   io: CommandIo,
   data: string | undefined,
-  work: (ownerWallet: OwnerWallet, module: Desk) => Promise<number> | number,
+  work: (ownerWallet: OwnerWallet, module: OwnerWalletModule) => Promise<number> | number,
   { takesAnyVariable = false } = {},
 ): Promise<number> {
   const module = await import('#agent/wallet/owner-wallet.ts')
   const { stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
   const { unknownVariables } = await import('#agent/settings/settings.ts')
-  const strange = takesAnyVariable ? [] : unknownVariables(Object.keys(io.env))
-  if (strange.length > 0) throw new CliError(strange.join(' '), 'Fix it in the environment, then try again.', 2)
+  const unknown = takesAnyVariable ? [] : unknownVariables(Object.keys(io.env))
+  if (unknown.length > 0) throw new CliError(unknown.join(' '), 'Fix it in the environment, then try again.', 2)
   // A folder from a flag has its own service.
   const env = withDataFlag(io.env, data)
   const ownerWallet = module.openOwnerWallet(stateFolderOf(env), env)
@@ -70,20 +68,3 @@ export const dataFlag = { data: { type: 'string' } } as const
 /** A folder from a flag takes precedence over the environment's. */
 export const withDataFlag = (env: Environment, data: string | undefined): Environment =>
   data === undefined ? env : { ...env, FAREBOX_DATA: data }
-
-type Host = ReturnType<typeof import('#agent/tools/tool-host.ts').createHost>
-
-/** Creates the MCP server's host on first use: wallet and client are loaded by the first tool call, not at startup. */
-export const agentHost = (settings: AgentSettings, passphrase: PassphraseSource) => async (): Host => {
-  const [{ createHost }, { baseUrlOf, stateFolderOf }, { testMoneyFor, withLocalNodes }] = await Promise.all([
-    import('#agent/tools/tool-host.ts'),
-    import('#agent/settings/wallet-settings.ts'),
-    import('./local-nodes.ts'),
-  ])
-  const settingsNow = async () => {
-    const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))
-    return { ...settings, env }
-  }
-  const [baseUrl, folder] = [baseUrlOf(settings.env), stateFolderOf(settings.env)]
-  return createHost(settingsNow, passphrase, testMoneyFor(baseUrl, folder))
-}
