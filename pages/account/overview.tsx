@@ -119,7 +119,7 @@ function deductions({ refunded, writtenOff, staking }: Sums): string {
   return parts.length === 0 ? 'nothing refunded' : `less ${parts.join(', ')}`
 }
 
-export function Figure({ name, amount, note }: { name: string; amount: string; note: string }): JSX.Element {
+function Figure({ name, amount, note }: { name: string; amount: string; note: string }): JSX.Element {
   return (
     <div class="card">
       <p class="name">{name}</p>

@@ -7,7 +7,7 @@ const width = 10
 const gap = 2
 
 /** What each day's bar is made of, from its foot: the top models, then the rest. */
-export const chartNames = ({ topModels, byModel }: SpendView): string[] =>
+const chartNames = ({ topModels, byModel }: SpendView): string[] =>
   byModel.length > topModels.length ? [...topModels, 'Other'] : topModels
 
 /** Charges by day, with a colour for each of the top models. The table has the same figures for screen readers. */

@@ -12,7 +12,7 @@ export const question = <Name extends keyof OperatorReads>(name: Name, input: ob
 export const act = (name: string, input: object): Promise<unknown> => postJson(`/api/operator/${name}`, input)
 
 /** How often a page is refreshed. */
-export const usualMs = 10_000
+const usualMs = 10_000
 
 /** Refreshes a value while its page is open, and at once when `key` changes. */
 export function useLive<T>(load: () => Promise<T>, key = '', everyMs = usualMs): Live<T> {

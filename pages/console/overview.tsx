@@ -235,7 +235,7 @@ function Times({ live }: { live: LiveFigures }): JSX.Element {
 }
 
 /** Says which processes the figures cover; each has only the requests that it answered. */
-export function processesInWords({ answered, of }: LiveFigures['processes']): string {
+function processesInWords({ answered, of }: LiveFigures['processes']): string {
   if (of === 1) return 'Only this process, since it started; with several workers, each has its own figures.'
   return answered === of ? `For all ${of} workers.` : `For ${answered} of ${of} workers; the others did not answer.`
 }

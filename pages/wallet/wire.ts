@@ -63,7 +63,7 @@ export interface CapState {
   raising: string
 }
 
-export interface RefillState {
+interface RefillState {
   below: string
   by: string
   /** Why it does not refill now. */
@@ -139,7 +139,7 @@ export interface SpentOn {
 }
 
 export const receiptKinds = ['top-up', 'send', 'charge', 'refund'] as const
-export type ReceiptKind = (typeof receiptKinds)[number]
+type ReceiptKind = (typeof receiptKinds)[number]
 
 /** A receipt of a charge has one of the first five, a payment one of the others. */
 export const receiptStates = [

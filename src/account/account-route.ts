@@ -59,7 +59,7 @@ interface Asked {
 }
 
 /** One operation of the page's API. */
-export interface AccountRoute {
+interface AccountRoute {
   /** Only for a wallet or an ADMIN key, which see the whole account. */
   isForAccount?: true
   /** Returns a value to send as JSON, or a complete response. Throws `PageRefusal`, or an error of the API. */

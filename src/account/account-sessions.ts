@@ -27,9 +27,9 @@ interface SessionParts {
 }
 
 /** A hidden page requests nothing, so its session ends after this time. */
-export const idleMs = 30 * minuteMs
+const idleMs = 30 * minuteMs
 /** A session ends after this time even if it is in use. */
-export const sessionMs = 12 * hourMs
+const sessionMs = 12 * hourMs
 const useMs = 5 * minuteMs
 
 /**

@@ -46,7 +46,7 @@ export function inputOf<Input>(schema: z.ZodType<Input>, body: object): Input {
 }
 
 /** What a session may see. Nothing in a request widens it. */
-export const scopeOf = ({ principal }: AccountSession): Scope => ({
+const scopeOf = ({ principal }: AccountSession): Scope => ({
   account: principal.account,
   key: principal.kind === 'key' && !seesAccount(principal) ? principal.keyId : null,
 })

@@ -7,7 +7,7 @@ import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
 import { chainFolderOf, LocalChainError, makeChainFolder, solanaFolderOf } from './chain/folder.ts'
 
 /** A key on the local chain. It holds only test money, so it is stored unencrypted in the data folder. */
-export interface LocalKey {
+interface LocalKey {
   privateKey: Hex
   address: Address
 }
@@ -48,7 +48,7 @@ const toKey = (privateKey: Hex): LocalKey => ({ privateKey, address: privateKeyT
 const newPrivateKey = (): Hex => `0x${randomBytes(32).toString('hex')}`
 
 /** A key on the local chain. It holds only test money, so it is stored unencrypted in the data folder. */
-export interface LocalSolanaKey {
+interface LocalSolanaKey {
   /** Base58 of 64 bytes, as wallets export a key: first the secret half, then the public one. */
   secretKey: string
   address: string
@@ -106,7 +106,7 @@ function toSolanaKey(secretKey: string): LocalSolanaKey {
  * Returns the text of a key file, which is created if missing. If two processes start at once, both get the first
  * one's.
  */
-export async function readOrCreateKeys(path: string, newKeys: () => object): Promise<string> {
+async function readOrCreateKeys(path: string, newKeys: () => object): Promise<string> {
   return (await read(path)) ?? create(path, newKeys())
 }
 

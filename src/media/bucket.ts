@@ -229,7 +229,7 @@ const element = (xml: string, name: string): string =>
 const entities: Readonly<Record<string, string>> = { quot: '"', apos: "'", lt: '<', gt: '>', amp: '&' }
 
 /** How long a request may take until its answer begins; the largest carries a part of 8 MiB or more. */
-export const requestMs = 60_000
+const requestMs = 60_000
 
 /** Attempts of one request, and the first wait: five seconds in total, which is enough for a server's restart. */
 const attempts = 5

@@ -42,7 +42,7 @@ const neverMs = Date.parse('9999-12-31T00:00:00Z')
  * Processes that share a database deliver each other's media, so they must use the same place. The first one writes a
  * mark there and in the database; the others compare the two.
  */
-export async function requireSamePlace(media: MediaStore, store: Store, atMs: number): Promise<void> {
+async function requireSamePlace(media: MediaStore, store: Store, atMs: number): Promise<void> {
   if (store.soleOwner) return
   const known = (await knownMark(store)) ?? (await markFirst(media, store, atMs))
   if (known === null || (await media.isMarked(known))) return

@@ -11,7 +11,7 @@ export const walletSessionPath = '/account/api/wallet/session'
 /** The URI that a sign-in message for this page names; a message for the API names another one. */
 export const signInUri = (publicUrl: string): string => new URL(accountPath, publicUrl).href
 
-export type WalletKind = 'evm' | 'solana'
+type WalletKind = 'evm' | 'solana'
 
 export interface ChallengeOrder {
   kind: WalletKind

@@ -363,13 +363,13 @@ export async function createKey(
 }
 
 /** Longest label of a key (published contract). */
-export const keyLabelCharacters = 64
+const keyLabelCharacters = 64
 
 /** Most keys in one listing; the published contract allows 500 active ones. */
-export const listedKeys = 1_000
+const listedKeys = 1_000
 
 /** How long a found key is cached. A revocation takes at most this long to reach other processes. */
-export const keyCacheMs = 1_000
+const keyCacheMs = 1_000
 
 /** Keys in that cache: more than one second's callers. */
-export const cachedKeys = 10_000
+const cachedKeys = 10_000

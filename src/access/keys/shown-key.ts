@@ -22,7 +22,7 @@ export interface ListedKey {
 }
 
 /** Limits as decimal USD; null is unlimited. */
-export interface ListedBudget {
+interface ListedBudget {
   period: BudgetPeriod
   usd: string | null
   staking: string | null

@@ -5,7 +5,7 @@ import { spend } from './spend.ts'
 import type { Reading } from './sums.ts'
 
 /** Every query of the page to the ledger. The scope of each comes from the session. */
-export const answers = { spend, requests, request, holds, keys, invoices, invoice }
+const answers = { spend, requests, request, holds, keys, invoices, invoice }
 
 export type QuestionName = keyof typeof answers
 export type Question<Name extends QuestionName> = Parameters<(typeof answers)[Name]>[1]

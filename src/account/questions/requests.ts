@@ -6,7 +6,7 @@ import type { ListPage } from '#pages/kit/wire.ts'
 import type { Reading, Scope } from './sums.ts'
 
 /** Requests in one page of the list. */
-export const pageRequests = 50
+const pageRequests = 50
 /** Calls in flight that the overview lists. */
 const shownHolds = 20
 
@@ -56,7 +56,7 @@ export async function requests(
 const noRequests: ListPage<never> = { rows: [], total: 0, next: null }
 
 /** True also for a revoked key. */
-export async function isKeyOf({ read }: Reading, account: string, key: string): Promise<boolean> {
+async function isKeyOf({ read }: Reading, account: string, key: string): Promise<boolean> {
   const row = await read.selectFrom('api_key').select('account').where('id', '=', key).executeTakeFirst()
   return row?.account === account
 }

@@ -29,7 +29,7 @@ export interface ScriptPage {
 export type PageRoute = (asked: { query: URLSearchParams; body: unknown }) => Promise<unknown> | unknown
 
 /** Why a page ended by itself. */
-export type PageEnd = 'unused' | 'idle'
+type PageEnd = 'unused' | 'idle'
 
 export interface OpenScriptPage {
   /** A link for the user alone. The first browser that opens it gets the page, and an earlier browser loses it. */

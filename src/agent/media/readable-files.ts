@@ -128,13 +128,7 @@ export const refused = (happened: string, next: string): ToolFailure =>
   new ToolFailure({ happened, charged: zeroUsd, next })
 
 /** Files of a farebox data folder, of a wallet or a service: a folder that contains one of them is such a folder. */
-export const dataFolderMarks = [
-  'agent.db',
-  'farebox.db',
-  'service/secret',
-  'service/farebox.db',
-  'chain/keys.json',
-] as const
+const dataFolderMarks = ['agent.db', 'farebox.db', 'service/secret', 'service/farebox.db', 'chain/keys.json'] as const
 
 /** Hidden files and folders contain settings and keys (`.env`, `.ssh`, `.farebox`), and media are not kept there. */
 export const isHiddenName = (name: string): boolean => plain(name).toLowerCase().startsWith('.')

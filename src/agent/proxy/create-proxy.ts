@@ -90,7 +90,7 @@ const prefix = /^\/(?:api\/)?v1(?=\/|$)/
  * Answers one request to the proxy: with the service's own answer, or an error in the shape that OpenAI's clients
  * parse.
  */
-export async function proxyAnswer(request: Request, port: number, options: ProxyOptions): Promise<Response> {
+async function proxyAnswer(request: Request, port: number, options: ProxyOptions): Promise<Response> {
   const away = turnedAway({ headers: request.headers, port }, options.token)
   if (away) return failed(away.status, away.code, away.message)
   const { pathname, search } = new URL(request.url)
@@ -164,14 +164,14 @@ function clientFailure(error: ClientError, { clock, place }: ProxyOptions): Resp
 const failed = (status: number, code: string, message: string, headers: Record<string, string> = {}): Response =>
   Response.json({ error: { message, type: 'farebox_proxy', param: null, code } }, { status, headers })
 
-export interface DoorRequest {
+interface DoorRequest {
   headers: Headers
   /** The port that the proxy listens on. */
   port: number
 }
 
 /** Why a request is not accepted: it spends money, so it must come from a program on this machine with the token. */
-export interface TurnedAway {
+interface TurnedAway {
   status: 401 | 403
   code: string
   message: string
@@ -181,7 +181,7 @@ export interface TurnedAway {
  * Returns null for a request that may pass. A web page can reach loopback under any name that its owner's DNS defines,
  * so the host must be a loopback name, and any `Origin` is refused.
  */
-export function turnedAway({ headers, port }: DoorRequest, token: string): TurnedAway | null {
+function turnedAway({ headers, port }: DoorRequest, token: string): TurnedAway | null {
   const host = headers.get('host') ?? ''
   const asked = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : null
   if (!asked || !isLoopback(asked.hostname) || Number(asked.port || 80) !== port) return wrongHost

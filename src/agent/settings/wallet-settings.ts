@@ -21,7 +21,7 @@ import type { Payee } from '#wallet/terms/order.ts'
 export type AgentEnvironment = Readonly<Record<string, string | undefined>>
 
 /** Where `farebox up` serves by default. */
-export const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
+const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
 
 /** The service in the environment, or the one that the folder's wallet was made for. */
 const namedService = (env: AgentEnvironment): string | null => env.FAREBOX_BASE_URL || pinnedService(stateFolderOf(env))
@@ -80,7 +80,7 @@ export const serviceFileName = 'service.json'
  * Returns the service that `farebox wallet create --service` recorded for a folder; null if there is none. Throws the
  * wallet's refusal.
  */
-export function pinnedService(folder: string): string | null {
+function pinnedService(folder: string): string | null {
   const path = join(folder, serviceFileName)
   const text = readPrivateFile(path, maxSettingsFileBytes, false)
   if (text === null) return null

@@ -256,7 +256,7 @@ function walletPages(ports: ConstructorParameters<typeof WalletPages>[0]) {
   }
 }
 
-export interface OpenedHost {
+interface OpenedHost {
   host: ToolHost
   /** There is a wallet that did not open, for example because of a locked keychain, which no file shows. */
   isLocked: boolean
@@ -266,7 +266,7 @@ export interface OpenedHost {
  * A host that follows the current wallet: if one is created, changed or unlocked while the server runs, the next call
  * opens it. Calls in flight finish with the host that they started with.
  */
-export class LiveHost {
+class LiveHost {
   readonly #open: () => Promise<OpenedHost>
   readonly #paths: readonly string[]
   #current: { opening: Promise<OpenedHost>; files: string; atMs: number; isLocked: boolean } | null = null

@@ -123,7 +123,7 @@ export interface OwnerWallet {
   close(): Promise<void>
 }
 
-export type ListedApproval = Approval & { summary: string }
+type ListedApproval = Approval & { summary: string }
 
 const listed = (approval: Approval): ListedApproval => ({
   ...approval,

@@ -194,7 +194,7 @@ const needs: Readonly<Record<KeyNeeds, string>> = {
 }
 
 /** One line a key, newest first, for the user; on a terminal a table. */
-export async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output): Promise<string[]> {
+async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output): Promise<string[]> {
   if (keys.length === 0) return ['There are no keys.']
   const { tableLines } = await import('../show/table.ts')
   const head = ['Id', 'Key', 'Customer', 'Made', 'Role', 'State', 'Secret', 'Limits', 'Label']

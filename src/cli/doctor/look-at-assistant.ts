@@ -106,7 +106,7 @@ const mostSkewMs = 60_000
 /**
  * Checks whether the service is there, accepts the API key, and has the same time. A key is sent to no other address.
  */
-export async function lookAtService({ env, apiKey }: AgentSettings): Promise<readonly Finding[]> {
+async function lookAtService({ env, apiKey }: AgentSettings): Promise<readonly Finding[]> {
   const { baseUrlOf } = await import('#agent/settings/wallet-settings.ts')
   const baseUrl = baseUrlOf(env).replace(/\/+$/, '')
   const askedAtMs = Date.now()

@@ -102,7 +102,7 @@ async function evmNode({ rpcUrl, network, facilitatorKey }: Payments['evm']): Pr
 }
 
 /** Compares this machine's clock with that of a server that was called anyway. */
-export function clock(atMs: number | null): Finding[] {
+function clock(atMs: number | null): Finding[] {
   if (atMs === null) return []
   const offMs = Math.abs(Date.now() - atMs)
   if (offMs < skewMs) return [ok('clock', 'This machine’s clock agrees with that of the node.')]

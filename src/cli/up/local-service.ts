@@ -235,16 +235,16 @@ export const withLocalModels = (models: readonly Model[], local: readonly Model[
 }
 
 /** Functions that stop what has been started. */
-export type Stops = (() => Promise<unknown>)[]
+type Stops = (() => Promise<unknown>)[]
 
-export interface LocalChains {
+interface LocalChains {
   chain: LocalEvmChain
   keys: LocalKeys
   solana: StartedSolana
 }
 
 /** The second rail, or why there is none. */
-export type StartedSolana = { settings: SolanaPaymentSettings } | { settings: null; problem: string }
+type StartedSolana = { settings: SolanaPaymentSettings } | { settings: null; problem: string }
 
 interface Start {
   dataDir: string
@@ -259,7 +259,7 @@ const walletMicroUsd = 50_000_000n
  * Starts the chains of both rails with their test money in parallel. `stops` receives what was started, even if a part
  * fails.
  */
-export async function startLocalChains(start: Start): Promise<LocalChains> {
+async function startLocalChains(start: Start): Promise<LocalChains> {
   const [evm, solana] = [startEvm(start), startSolana(start)]
   // Waits for both, so that no chain is left without being stopped.
   await Promise.allSettled([evm, solana])

@@ -53,7 +53,7 @@ interface Place {
 }
 
 /** With the nodes of the local chains, if the wallet is one of `farebox up`. */
-export async function withOwnerSends(
+async function withOwnerSends(
   io: CommandIo,
   data: string | undefined,
   work: (sends: OwnerSends, ownerWallet: OwnerWallet, place: Place) => Promise<number>,

@@ -4,11 +4,11 @@ import { listOf } from '../schemas.ts'
 import { FormBoolean, formNumber, UploadedFile } from '../wire/form.ts'
 import { defineOperation } from './operation.ts'
 
-export const imageFormats = ['jpeg', 'png', 'webp'] as const
+const imageFormats = ['jpeg', 'png', 'webp'] as const
 export const ImageFormat = z.enum(imageFormats)
 export type ImageFormat = z.output<typeof ImageFormat>
 
-export const imageTypes = imageFormats.map(format => `image/${format}`)
+const imageTypes = imageFormats.map(format => `image/${format}`)
 
 /** Pixels; the model's record says what it supports. */
 const Side = z.number().int().positive().max(1_280)
@@ -59,7 +59,7 @@ export const GeneratedImages = z
   })
   .meta({ id: 'GeneratedImages' })
 
-export const imageFailures = {
+const imageFailures = {
   ...paidModelFailures,
   415: StandardError,
   422: z.union([ContentViolation, DetailedError]),

@@ -4,10 +4,10 @@ import { threadUrl } from '#host/workers/thread-entry.ts'
 import { type DocumentCall, DocumentMissing, type DocumentReader, DocumentUnread } from '../ports/engine.ts'
 
 /** Unpacked size of a document; a book with its images stays below. */
-export const unpackedBytes = 200 * 1024 * 1024
+const unpackedBytes = 200 * 1024 * 1024
 
 /** Files within a packed document. */
-export const packedFiles = 10_000
+const packedFiles = 10_000
 
 const directoryEnd = 0x06054b50
 const directoryEntry = 0x02014b50

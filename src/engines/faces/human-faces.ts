@@ -11,25 +11,25 @@ import { type MediaProbe, PacketProbe } from '../video-media/video-media.ts'
 import type { FaceAnswer } from './face-thread.ts'
 
 /** Longer side of a video's frames. */
-export const framePixels = 960
+const framePixels = 960
 
 /** Frames taken from one video, spread over its length. */
-export const videoFrames = 40
+const videoFrames = 40
 
 /** Timeout of one image: the model's five passes take half a second on a busy core, plus loading it the first time. */
-export const lookMs = 30_000
+const lookMs = 30_000
 
 /** Images that may wait. A request has at most 40; beyond the limit, an image counts as one with a face. */
-export const looksWaiting = 400
+const looksWaiting = 400
 
 /** Memory of the thread, in addition to what the model keeps outside it. */
-export const threadHeapMb = 512
+const threadHeapMb = 512
 
 /** Timeout of extracting a video's frames, without its audio. */
-export const framesMs = 60_000
+const framesMs = 60_000
 
 /** Size of all frames of one video; each is some 200 kB. */
-export const framesBytes = 64 * 1024 * 1024
+const framesBytes = 64 * 1024 * 1024
 
 /** Videos whose frames are extracted concurrently, and how many may wait; further ones count as having a face. */
 export const framingsAtOnce = 2

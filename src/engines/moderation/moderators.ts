@@ -11,22 +11,22 @@ import type { NsfwAnswer } from './nsfw-thread.ts'
  * Timeout of one image on the local model: it takes 60 to 120 ms, the first one also loads the model, and the machine
  * may be busy.
  */
-export const judgeMs = 30_000
+const judgeMs = 30_000
 
 /** Images that may wait for the thread. A request has four at most, and callers beyond the limit are told to retry. */
-export const judgementsWaiting = 100
+const judgementsWaiting = 100
 
 /** Memory of the thread, in addition to the 200 MB that the model keeps outside it. */
-export const threadHeapMb = 512
+const threadHeapMb = 512
 
 /** Score of the local model from which an image counts as sexual; a drawing of a body reaches a third of it. */
 export const adultThreshold = 0.6
 
 /** Largest answer of a moderation server; it has some 20 categories. */
-export const moderationAnswerBytes = 256 * 1024
+const moderationAnswerBytes = 256 * 1024
 
 /** Longer side of the copy for a moderation server; more pixels take time without changing the result. */
-export const sentPixels = 1_024
+const sentPixels = 1_024
 
 /** OpenAI's category of sexual content; a server may have others. */
 const adultCategory = 'sexual'

@@ -18,7 +18,7 @@ export interface LocalServer {
   models: readonly LocalModel[]
 }
 
-export interface LocalModel {
+interface LocalModel {
   id: string
   /** Null if the server does not report it. */
   contextTokens: number | null

@@ -94,7 +94,7 @@ async function probeAudio(bytes: Buffer, type: 'wav' | 'mp3', signal: AbortSigna
   return { bytes: taken.recording.bytes, format: 'wav', seconds: taken.seconds, frames: null }
 }
 
-export const isProbeMissing = (error: unknown): boolean => error instanceof FfmpegMissing
+const isProbeMissing = (error: unknown): boolean => error instanceof FfmpegMissing
 
 /** A media file that was read and is valid for its field. */
 export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>, ReadMedium {

@@ -16,22 +16,22 @@ import {
 } from '../ports/engine.ts'
 
 /** Largest page markup; the largest articles have 2 to 3 MB. */
-export const pageBytes = 5 * 1024 * 1024
+const pageBytes = 5 * 1024 * 1024
 
 /** Timeout of fetching a page. */
-export const pageFetchMs = 20_000
+const pageFetchMs = 20_000
 
 /** Longest Markdown of a page: a book chapter. The rest is cut off, with a notice. */
-export const pageCharacters = 200_000
+const pageCharacters = 200_000
 
 /** Timeout of the conversion, which takes 0.1 to 1 s; a page built to take longer is given up. */
-export const convertMs = 10_000
+const convertMs = 10_000
 
 /** Memory of the thread that does it; the markup of the largest page takes a third of it. */
-export const convertHeapMb = 512
+const convertHeapMb = 512
 
 /** Pages that may wait for that thread; further ones are refused with Retry-After. */
-export const pagesWaiting = 64
+const pagesWaiting = 64
 
 export interface WebPagesOptions {
   /** `host:port` that may be read although it is private; overrides the service's list. */
@@ -142,13 +142,13 @@ export type ConvertAnswer =
   | { problem: string }
 
 /** Largest page of results; real engines return some 100 kB. */
-export const searchAnswerBytes = 4 * 1024 * 1024
+const searchAnswerBytes = 4 * 1024 * 1024
 
 /** A search that queries many engines at once waits for the slowest of them. */
-export const searchMs = 15_000
+const searchMs = 15_000
 
 /** Longest text of one result, so that a single one cannot fill a prompt. */
-export const resultCharacters = 4_000
+const resultCharacters = 4_000
 
 export interface SearxngSearchOptions {
   /** Its address, such as `http://127.0.0.1:8888`; its settings must allow the format `json`. */

@@ -1,4 +1,4 @@
-export interface PageFile {
+interface PageFile {
   type: string
   text: string
 }

@@ -49,7 +49,7 @@ export class NodeFailed extends Error {
 const Answer = z.object({ result: z.unknown().optional(), error: z.object({ code: z.number() }).optional() })
 
 /** Calls a node over JSON-RPC; unanswered calls are retried with growing pauses. */
-export async function askNode<Result>(
+async function askNode<Result>(
   url: string,
   method: string,
   params: readonly unknown[],

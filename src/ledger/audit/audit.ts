@@ -27,7 +27,7 @@ export interface AuditReport {
   findingsLeftOff: number
 }
 
-export interface AuditCounts {
+interface AuditCounts {
   accounts: number
   entries: number
   topUps: number

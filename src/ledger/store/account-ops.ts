@@ -133,7 +133,7 @@ export interface MoveOperator {
   atMs: number
 }
 
-export interface OperatorFields {
+interface OperatorFields {
   role: string
   /** Changes with everything that must end the operator's sessions. */
   epoch: string

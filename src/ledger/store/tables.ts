@@ -58,7 +58,7 @@ interface CustomerTable {
 }
 
 /** Append-only: every act of an operator, written in the unit of the act. */
-export interface OperatorActTable {
+interface OperatorActTable {
   seq: Generated<number>
   at_ms: number
   actor: string
@@ -200,7 +200,7 @@ export interface EntryTable {
 }
 
 /** The sum of one kind of entry of an account on a UTC day, for one model. Only triggers write it, with each entry. */
-export interface DaySumTable {
+interface DaySumTable {
   day_ms: number
   account: string
   /** Empty if the entries have no model, such as those of a top-up. */

@@ -97,13 +97,13 @@ const hangs = (folder: ChainFolder, { pid }: ChainRecord): LocalChainError =>
   new LocalChainError(`The local chain in ${folder.path} (process ${pid}) does not answer; end it and start again.`)
 
 /** `previous`: the saved state was incomplete, so the one before it is used, and later changes are lost. */
-export type SavedState = 'none' | 'saved' | 'previous'
+type SavedState = 'none' | 'saved' | 'previous'
 
 /**
  * Makes sure that a chain can load its state. Anvil writes its state in place, so a badly timed kill leaves half a
  * file; for that case the state that the last start loaded is kept beside it.
  */
-export async function prepareState(folder: ChainFolder): Promise<SavedState> {
+async function prepareState(folder: ChainFolder): Promise<SavedState> {
   const saved = await look(folder.state)
   if (saved === 'whole') {
     await copyFile(folder.state, `${folder.previousState}.new`)
@@ -140,7 +140,7 @@ async function look(path: string): Promise<'whole' | 'torn' | 'missing'> {
 /**
  * Starts a chain as a separate process, which outlives this one. `port` 0 picks a free one. Throws `LocalChainError`.
  */
-export async function spawnChain(program: ChainProgram, folder: ChainFolder, port: number): Promise<ChainRecord> {
+async function spawnChain(program: ChainProgram, folder: ChainFolder, port: number): Promise<ChainRecord> {
   for (let attempt = 1; ; attempt++) {
     const free = await findFreePort(port)
     const record = free === null ? null : await tryPort(program, folder, free)
@@ -273,10 +273,10 @@ export interface ChainProgram {
 export const loopbackUrl = (port: number): string => `http://127.0.0.1:${port}`
 
 /** `gone`: nothing listens, or not the recorded chain. `silent`: something listens and does not answer. */
-export type Probe = { is: 'ours'; instanceId: string } | { is: 'gone' } | { is: 'silent' }
+type Probe = { is: 'ours'; instanceId: string } | { is: 'gone' } | { is: 'silent' }
 
 /** Checks whether the recorded chain runs. Another program may have taken the port since, so the id must match. */
-export async function probeChain(program: ChainProgram, { port, instanceId }: ChainRecord): Promise<Probe> {
+async function probeChain(program: ChainProgram, { port, instanceId }: ChainRecord): Promise<Probe> {
   try {
     const found = await program.instanceOf(loopbackUrl(port))
     if (found === null || (instanceId !== null && instanceId !== found)) return { is: 'gone' }
@@ -294,7 +294,7 @@ export async function askFacts(url: string, method: string): Promise<Readonly<Re
 }
 
 /** Also true if another process has got the id since. */
-export function processExists(pid: number): boolean {
+function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
@@ -323,7 +323,7 @@ export async function askChain(url: string, method: string, params: readonly unk
 }
 
 /** True if nothing listens any more, as opposed to a chain that is slow or broken. */
-export function isRefusedConnection(error: unknown): boolean {
+function isRefusedConnection(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined
   return cause?.code === 'ECONNREFUSED' || cause?.code === 'ECONNRESET' || cause?.code === 'UND_ERR_SOCKET'
 }

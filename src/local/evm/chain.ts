@@ -20,7 +20,7 @@ import {
 } from './token.ts'
 
 /** Not USDC's name on Base, so that nothing signed for the local chain is valid there. */
-export const DEFAULT_TOKEN_NAME = 'USD Coin (local)'
+const DEFAULT_TOKEN_NAME = 'USD Coin (local)'
 
 export interface LocalEvmChainOptions {
   dataDir: string
@@ -115,11 +115,11 @@ function checkTokenName(tokenName: string): void {
  * The address of stakes on the local chain. It has the local token's code, because a reader of stakes only calls
  * `balanceOf`.
  */
-export const STAKES_ADDRESS = '0x0000000000000000000000000000fa2eb0c57a4e'
-export const STAKE_DECIMALS = 6
+const STAKES_ADDRESS = '0x0000000000000000000000000000fa2eb0c57a4e'
+const STAKE_DECIMALS = 6
 
 /** Installs the contract; changes nothing if it is already there. */
-export const installStakes = (client: ChainClient): Promise<void> => putCode(client, STAKES_ADDRESS, usdcCode)
+const installStakes = (client: ChainClient): Promise<void> => putCode(client, STAKES_ADDRESS, usdcCode)
 
 export interface StakeRequest {
   /** The folder passed to `farebox up`. */

@@ -137,5 +137,5 @@ export function solanaProblem(
 const bundledName = './solana-chain-process.js'
 
 /** The entry point of the chain's process: its source in a checkout, a separate file in the bundle. */
-export const solanaProcessUrl = (): URL =>
+const solanaProcessUrl = (): URL =>
   import.meta.url.endsWith('.ts') ? new URL('./process.ts', import.meta.url) : new URL(bundledName, import.meta.url)

@@ -11,7 +11,7 @@ export interface Finality {
 
 /** As on the public network. */
 const slotMs = 400
-export const blocksOfLife = 150
+const blocksOfLife = 150
 
 /** Slots without a block, so that a slot is not mistaken for a height. */
 const skippedSlots = 1_000

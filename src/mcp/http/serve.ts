@@ -54,7 +54,7 @@ export async function serveHttp({ port, isToken, ...options }: ServeHttp): Promi
 }
 
 /** The accepted requests. In newer protocols each has its own server; in older ones a session has one. */
-export class HttpExchanges {
+class HttpExchanges {
   readonly #onerror: (error: Error) => void
   readonly #handler: ReturnType<typeof createMcpHandler>
   readonly #sessions: HttpSessions
@@ -125,7 +125,7 @@ async function written(response: ServerResponse): Promise<void> {
 }
 
 /** The path of the MCP endpoint. */
-export const httpPath = '/mcp'
+const httpPath = '/mcp'
 
 /** Valid Host headers. A user name is excluded, because in a URL it could pass for the host. */
 const hostForm = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
@@ -137,11 +137,7 @@ const isLocalOrigin = localhostOriginValidation()
  * and never from a web page: a page can reach loopback under any name that its owner's DNS defines. Runs before the
  * body is read.
  */
-export function letIn(
-  request: IncomingMessage,
-  response: ServerResponse,
-  isToken: (given: string) => boolean,
-): boolean {
+function letIn(request: IncomingMessage, response: ServerResponse, isToken: (given: string) => boolean): boolean {
   const { host, authorization } = request.headersDistinct
   if ((host?.length ?? 0) > 1) return refuse(response, 400, 'Send exactly one Host header.')
   if (!isLocalHost(request, response) || !isLocalOrigin(request, response)) return false
@@ -164,7 +160,7 @@ export function letIn(
  * Answers before the protocol starts, in the shape that its clients parse. Always returns false, for the caller to
  * return.
  */
-export function refuse(response: ServerResponse, status: number, message: string): false {
+function refuse(response: ServerResponse, status: number, message: string): false {
   // Otherwise the unread body would be parsed as the next request.
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
   response.end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }))
@@ -176,7 +172,7 @@ const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?
 /**
  * Callbacks that run once the answer of one HTTP exchange is written; until then its result counts as not delivered.
  */
-export class ExchangeDeliveries implements Pick<Deliveries, 'expect' | 'forget'> {
+class ExchangeDeliveries implements Pick<Deliveries, 'expect' | 'forget'> {
   readonly #waiting: (() => void)[] = []
 
   expect(_id: unknown, runs: readonly (() => void)[]): void {

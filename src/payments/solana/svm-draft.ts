@@ -55,7 +55,7 @@ export class SvmDrafts {
  * and a random memo that makes equal payments distinct. Both signatures are empty; the fee payer's stays so until the
  * payment has come back and was checked again.
  */
-export function draftTransfer({ payer, amount, option, blockhash }: Draft): string {
+function draftTransfer({ payer, amount, option, blockhash }: Draft): string {
   const { asset, payTo, extra } = option
   const feePayer = String(extra?.feePayer)
   const [source, destination] = [tokenAccountOf(payer, asset), tokenAccountOf(payTo, asset)]

@@ -25,14 +25,14 @@ export const upstreamsOfModel = 64
 export const secretCharacters = 32
 
 /** Longest system prompt, description or policy. */
-export const textCharacters = 100_000
+const textCharacters = 100_000
 
 /** Most requests and tokens per minute in a setting: more than any machine serves, and sums stay exact. */
 export const requestsPerMinute = 10_000_000
 export const tokensPerMinute = 100_000_000_000
 
 /** Most hosts in the list; more would be a network, which callers should not reach. */
-export const fetchHostCount = 100
+const fetchHostCount = 100
 
 /** Most nodes of one blockchain, each used when the one before it is unreachable. */
 export const nodesOfNetwork = 16
@@ -44,7 +44,7 @@ export const labelCharacters = 200
 export const reviewsOfCharacter = 1_000
 
 /** Most networks of proxies; a large provider's list has some hundred. */
-export const trustedProxyCount = 1_000
+const trustedProxyCount = 1_000
 
 /** Types of values in a configuration. */
 

@@ -6,7 +6,7 @@ import type { Log } from '#host/log.ts'
 import type { Model } from '../models/model.ts'
 
 /** The engine of a model of this type. */
-export type EngineOf<Type extends Model['type']> = Extract<Model, { type: Type }>['engine']
+type EngineOf<Type extends Model['type']> = Extract<Model, { type: Type }>['engine']
 
 /** What an engine may need in addition to its options. */
 export interface EngineSurroundings {
@@ -86,7 +86,7 @@ export class KeptEngines {
 }
 
 /** Members of a model that are specific to its type. */
-export type OwnMembers<Type extends Model['type']> = Omit<
+type OwnMembers<Type extends Model['type']> = Omit<
   Extract<Model, { type: Type }>,
   | 'id'
   | 'type'

@@ -259,7 +259,7 @@ export const connectionLimits: ConnectionLimits = {
 }
 
 /** Retry delay while a service is starting, which takes a second or two. */
-export const startingRetrySeconds = 2
+const startingRetrySeconds = 2
 
 /** How long a stopping service waits for answers in flight. */
 export const drainMs = 30_000

@@ -153,7 +153,7 @@ export interface Admin {
 }
 
 /** Lets operators into the console. */
-export interface ConsoleLinks {
+interface ConsoleLinks {
   /** Returns a link that works once. */
   link(operator: { role?: OperatorRole | undefined; by: string; named?: boolean | undefined }): Promise<string>
   /** Returns the number of sessions. */

@@ -7,10 +7,10 @@ import type { EndedRequest } from './exchange.ts'
 import { MoneyMetrics, type MoneySources } from './money-metrics.ts'
 
 /** How long a scrape waits for the ledger; scrapers give up after ten seconds. */
-export const ledgerPatienceMs = 2_000
+const ledgerPatienceMs = 2_000
 
 /** Buckets of request durations, in seconds: from a read to a long chat. */
-export const secondsBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+const secondsBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 export interface MetricsSources extends MoneySources {
   catalogue: Pick<Catalogue, 'models'>

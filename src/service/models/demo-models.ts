@@ -265,7 +265,7 @@ export const demoSpeech = (): SpeechModel => ({
   engine: new DemoSpeech(),
 })
 
-export const demoTranscription = (): TranscriptionModel => ({
+const demoTranscription = (): TranscriptionModel => ({
   ...demo,
   type: 'asr',
   id: 'demo-asr',
@@ -308,7 +308,7 @@ const shared = {
 } as const
 
 /** Demonstrations that start from an image; the text of each says that it is one. */
-export const demoImageInputModels = (engine: EditEngine & UpscaleEngine & BackgroundEngine): ImageInputModel[] => [
+const demoImageInputModels = (engine: EditEngine & UpscaleEngine & BackgroundEngine): ImageInputModel[] => [
   demoEdit(engine),
   demoUpscale(engine),
   demoBackground(engine),

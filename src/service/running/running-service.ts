@@ -265,7 +265,7 @@ export class RunningService {
 }
 
 /** How often expired rows, old media and old nonces are swept. */
-export const sweepIntervalMs = 60_000
+const sweepIntervalMs = 60_000
 
 /** How often the media store is searched for what crashes left; a bucket lists a thousand files in each request. */
 const mediaSweepIntervalMs = 15 * minuteMs

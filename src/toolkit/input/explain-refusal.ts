@@ -67,7 +67,7 @@ const listed = (names: readonly string[]): string => names.map(name => `\`${name
  * name. A part of a message is identified by its reason, because its place says only which message: `m does not take
  * video_url`.
  */
-export function argumentOf(
+function argumentOf(
   { input, sentAs = {} }: Pick<Tool, 'input' | 'sentAs'>,
   path: RefusedValue['name'],
   reason = '',

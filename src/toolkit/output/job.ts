@@ -34,7 +34,7 @@ export const jobOutput = (job: JobView): JobOutput => ({
 })
 
 /** One or two sentences: the job's state and what to do next. */
-export function sayJob(job: JobOutput): string {
+function sayJob(job: JobOutput): string {
   switch (job.state) {
     case 'running':
       return `Job ${job.job_id} is still running${typically(job)}. Call job_wait with this id again.`

@@ -199,7 +199,7 @@ interface Wanted {
  * could only refuse it, and it would stay reserved until it can no longer be collected. If no node answers, nothing is
  * refused. Returns what the chain reported.
  */
-export async function refuseWithoutFunds(
+async function refuseWithoutFunds(
   { key, nodes }: Pick<PayContext, 'key' | 'nodes'>,
   decision: Decision,
 ): Promise<SeenOfChain | null> {

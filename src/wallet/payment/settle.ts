@@ -39,13 +39,13 @@ export async function finishOpen(context: PayContext, lease: TopUpLease, send: S
 }
 
 /** Returns open payments to the policy's service. Those to a previously configured service are not sent to this one. */
-export async function openHere({ records, keys, policy }: PayContext): Promise<journal.Payment[]> {
+async function openHere({ records, keys, policy }: PayContext): Promise<journal.Payment[]> {
   const open = await records.read(() => journal.openPayments(addressesOf(keys)))
   return open.filter(payment => payment.origin === policy.origin).slice(0, limits.maxRecovered)
 }
 
 /** The holder of the lease knows that no other process can still sign what is only planned. */
-export const dropPlanned = ({ records, keys }: PayContext, lease: TopUpLease): Promise<void> =>
+const dropPlanned = ({ records, keys }: PayContext, lease: TopUpLease): Promise<void> =>
   records.decide(function* (nowMs) {
     yield* lease.check()
     for (const payment of yield* journal.openPayments(addressesOf(keys))) {
@@ -58,7 +58,7 @@ export const dropPlanned = ({ records, keys }: PayContext, lease: TopUpLease): P
 const addressesOf = (keys: PayContext['keys']): string[] => keys.map(key => key.address)
 
 /** Its row is recorded outside the data folder first, so that an older copy cannot be mistaken for the journal. */
-export function sendUntilAnswered(
+function sendUntilAnswered(
   { records, folder, pause, noteJournal }: PayContext,
   lease: TopUpLease,
   id: string,
@@ -119,7 +119,7 @@ function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.
  * the owner's own node also says that the chain can never take it, the amount is free again; if only the service says
  * that it took nothing, the amount counts against the caps until the user has checked the chain.
  */
-export async function buryRejected(context: PayContext, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
+async function buryRejected(context: PayContext, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
   if (!payment.isRejected) return false
   const end = await endOf(context, payment)
   return context.records.decide(function* (nowMs) {
@@ -156,7 +156,7 @@ async function endOf({ nodes, records, policy }: PayContext, payment: journal.Pa
 }
 
 /** Whether the chain would no longer take the payment, with a margin for clocks and late blocks. */
-export const isOver = ({ validBeforeMs }: journal.Payment, nowMs: number, marginMs: number): boolean =>
+const isOver = ({ validBeforeMs }: journal.Payment, nowMs: number, marginMs: number): boolean =>
   validBeforeMs !== null && nowMs > validBeforeMs + marginMs
 
 function stillOpen(payment: journal.Payment, context: Pick<PayContext, 'keys' | 'policy'>): WalletRefusal {

@@ -94,7 +94,7 @@ export class SharedBlock {
  * allowed, the length of a block, its name among the failures, the channel, the subject. Returns when the block that
  * this failure started ends, or 0.
  */
-export const failureScript = script(`
+const failureScript = script(`
 local now = tonumber(ARGV[1])
 if tonumber(redis.call('GET', KEYS[2]) or '0') > now then return '0' end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - tonumber(ARGV[2]))
@@ -112,7 +112,7 @@ return untilMs
 `)
 
 /** Ends a block. Keys: the subject's failures, its block, all blocks. Values: the channel, the subject. */
-export const liftScript = script(`
+const liftScript = script(`
 redis.call('DEL', KEYS[1], KEYS[2])
 redis.call('ZREM', KEYS[3], ARGV[2])
 redis.call('PUBLISH', ARGV[1], '0 ' .. ARGV[2])
@@ -120,7 +120,7 @@ return '0'
 `)
 
 /** Returns the current blocks, each followed by its end. */
-export const blocksScript = script(`
+const blocksScript = script(`
 return redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[2])
 `)
 

@@ -21,7 +21,7 @@ export interface OpenHolds {
   end(hold: OpenHold, how: 'captured' | 'released', spent: Split, work: Work): void
 }
 
-export const heldOf = (hold: OpenHold): Split => ({ usd: hold.amount - hold.staking_usd, staking: hold.staking_usd })
+const heldOf = (hold: OpenHold): Split => ({ usd: hold.amount - hold.staking_usd, staking: hold.staking_usd })
 
 const noSplit: Split = { usd: 0n, staking: 0n }
 

@@ -67,7 +67,7 @@ const ownerOnly = 0o600
  * Creates the file, readable only by its owner, if missing. An existing file is not even opened, because closing it
  * would drop every POSIX lock that this process has on it through SQLite.
  */
-export function ensurePrivateFile(path: string): void {
+function ensurePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', ownerOnly))
   } catch (error) {

@@ -81,7 +81,7 @@ const reasoningMembers = ['reasoning_content', 'reasoning', 'reasoning_details']
 const silentMembers: ReadonlySet<string> = new Set(['role', 'annotations', 'logprobs', ...reasoningMembers])
 
 /** Returns everything generated in a message, under any name, because all of it reaches the caller. */
-export function generatedText(message: Generated): string {
+function generatedText(message: Generated): string {
   const reasoning = reasoningMembers.map(name => written(message[name])).reduce(longer)
   const others = Object.entries(message).filter(([name]) => !silentMembers.has(name))
   return reasoning + others.map(([, value]) => written(value)).join('')

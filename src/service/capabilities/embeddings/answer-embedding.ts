@@ -52,7 +52,7 @@ function base64Of(vector: readonly number[]): string {
 }
 
 /** Checks a request against the model's record. Throws `invalidRequest` with the allowed values. */
-export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: EmbeddingRequest): void {
+function checkEmbedding(model: EmbeddingModel, { dimensions, input }: EmbeddingRequest): void {
   if (dimensions !== undefined && dimensions !== model.dimensions) {
     if (!model.hasDimensions) {
       throw fieldError(['dimensions'], `${model.id} always returns ${model.dimensions} dimensions; leave it out`)
@@ -74,7 +74,7 @@ export function checkEmbedding(model: EmbeddingModel, { dimensions, input }: Emb
 type EmbeddingPart = string | readonly number[]
 
 /** Returns one part per requested vector. */
-export function partsOf(input: EmbeddingInput): readonly EmbeddingPart[] {
+function partsOf(input: EmbeddingInput): readonly EmbeddingPart[] {
   if (typeof input === 'string') return [input]
   return isTokens(input) ? [input] : input
 }
@@ -84,11 +84,11 @@ const isTokens = (input: readonly unknown[]): input is number[] => typeof input[
 /** Returns the maximum tokens of these parts: no byte is more than one token. */
 const mostTokens = (parts: readonly EmbeddingPart[]): number => parts.reduce((sum, part) => sum + mostTokensOf(part), 0)
 
-export const mostTokensOf = (part: EmbeddingPart): number =>
+const mostTokensOf = (part: EmbeddingPart): number =>
   embeddingFrameTokens + (typeof part === 'string' ? Buffer.byteLength(part) : part.length)
 
 /** What is held before the engine is called; covers every usage that it can correctly report. */
-export const embeddingHold = ({ price }: Pick<EmbeddingModel, 'price'>, parts: readonly EmbeddingPart[]): MicroUsd =>
+const embeddingHold = ({ price }: Pick<EmbeddingModel, 'price'>, parts: readonly EmbeddingPart[]): MicroUsd =>
   addUsd(...priceLines([{ units: BigInt(mostTokens(parts)), unitPricePicoUsd: price.inputPicoUsd }]))
 
 interface EmbeddingUsage {
@@ -97,7 +97,7 @@ interface EmbeddingUsage {
 }
 
 /** Returns the engine's report, or our own count if it is missing or impossible. */
-export function embeddingUsage(reported: number | null, parts: readonly EmbeddingPart[]): EmbeddingUsage {
+function embeddingUsage(reported: number | null, parts: readonly EmbeddingPart[]): EmbeddingUsage {
   // No input is empty, so zero is not a valid count.
   if (reported && reported <= reportedTokens) return { tokens: reported, counted: 'reported' }
   const counter = new TokenCounter()
@@ -105,11 +105,11 @@ export function embeddingUsage(reported: number | null, parts: readonly Embeddin
   return { tokens, counted: 'estimated' }
 }
 
-export const tokensOf = (part: EmbeddingPart, counter: TokenCounter): number =>
+const tokensOf = (part: EmbeddingPart, counter: TokenCounter): number =>
   typeof part === 'string' ? counter.count(part) : part.length
 
 /** The line of a charge; none if nothing was used. */
-export function embeddingLines({ price }: Pick<EmbeddingModel, 'price'>, { tokens, counted }: EmbeddingUsage): Line[] {
+function embeddingLines({ price }: Pick<EmbeddingModel, 'price'>, { tokens, counted }: EmbeddingUsage): Line[] {
   if (tokens === 0) return []
   const priced = { units: BigInt(tokens), unitPricePicoUsd: price.inputPicoUsd }
   const sku = counted === 'estimated' ? 'embedding.input.estimated' : 'embedding.input'

@@ -54,7 +54,7 @@ const translatedMembers: ReadonlySet<string> = new Set([
 const stateful = ['previous_response_id', 'conversation', 'prompt'] as const
 
 /** Converts the request to a chat. Members that both have are passed on. Throws `invalidRequest`. */
-export function chatRequest(request: ResponsesRequest): ChatCompletionRequest {
+function chatRequest(request: ResponsesRequest): ChatCompletionRequest {
   for (const name of stateful) {
     const value = request[name]
     if (value !== undefined && value !== null) {

@@ -134,7 +134,7 @@ export const upstreamOf = (
  * A video engine stays the same across a reload: only it knows which jobs it has recorded as sending but not sent, and
  * another would assume that its server may have them.
  */
-export function keptVideo<Engine>(
+function keptVideo<Engine>(
   kind: string,
   given: Options & { takesKeys?: boolean | undefined; passMembers?: readonly string[] | undefined },
   around: EngineSurroundings,
