@@ -139,6 +139,22 @@ async function writeConfig(name: string): Promise<string> {
   return config
 }
 
+/** Runs `serve`, after a program that hooks into Node, and stops it when the work is done. */
+async function whileServing(config: string, hook: string, work: (next: () => Promise<string>) => Promise<void>) {
+  const first = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`]
+  const serving = spawn(process.execPath, [...first, launcher(), 'serve', '--config', config], {
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines = createInterface(serving.stdout)[Symbol.asyncIterator]()
+  try {
+    await work(async () => String((await lines.next()).value).split(' ')[0] ?? '')
+  } finally {
+    serving.kill('SIGTERM')
+    await once(serving, 'exit')
+  }
+}
+
 test('serve is ready before the tables of the tokenizer are read, and reads them before anybody asks', async () => {
   const config = await writeConfig('served')
   const telling = `import { registerHooks } from 'node:module'
@@ -147,22 +163,9 @@ registerHooks({ load(url, context, next) {
   if (/tokenizer\\.js$/.test(url)) writeSync(1, 'tables\\n')
   return next(url, context)
 } })`
-  const hook = `data:text/javascript,${encodeURIComponent(telling)}`
-  const serving = spawn(process.execPath, ['--import', hook, launcher(), 'serve', '--config', config], {
-    env: environment(),
-    stdio: ['ignore', 'pipe', 'inherit'],
+  await whileServing(config, telling, async next => {
+    expect([await next(), await next()]).toEqual(['ready', 'tables'])
   })
-  try {
-    const said: string[] = []
-    for await (const line of createInterface(serving.stdout)) {
-      said.push(line.split(' ')[0] ?? '')
-      if (said.length === 2) break
-    }
-    expect(said).toEqual(['ready', 'tables'])
-  } finally {
-    serving.kill('SIGTERM')
-    await once(serving, 'exit')
-  }
 }, 30_000)
 
 test('serve answers without Node’s own `fetch`, which is loaded when a page needs it', async () => {
@@ -174,21 +177,11 @@ const looking = setInterval(() => {
   clearInterval(looking)
   writeSync(1, 'fetch\\n')
 }, 1).unref()`
-  const hook = `data:text/javascript,${encodeURIComponent(telling)}`
-  const serving = spawn(process.execPath, ['--import', hook, launcher(), 'serve', '--config', config], {
-    env: environment(),
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const statusOf = (path: string, options: RequestOptions = {}) =>
-    new Promise<number | undefined>((resolve, reject) => {
-      const asked = request(`${publicUrl}${path}`, options, answer =>
-        answer.resume().on('end', () => resolve(answer.statusCode)),
-      )
-      asked.on('error', reject).end()
-    })
-  try {
-    const lines = createInterface(serving.stdout)[Symbol.asyncIterator]()
-    const next = async () => (await lines.next()).value?.split(' ')[0]
+  const statusOf = async (path: string, options: RequestOptions = {}) => {
+    const [answer] = await once(request(`${publicUrl}${path}`, options).end(), 'response')
+    return answer.resume().statusCode
+  }
+  await whileServing(config, telling, async next => {
     expect(await next()).toBe('ready')
     const afterwards = next()
     expect(await statusOf('/api/v1/models')).toBe(200)
@@ -200,30 +193,20 @@ const looking = setInterval(() => {
     expect(await statusOf('/account/api/session', { method: 'POST' })).toBeLessThan(500)
     expect(await statusOf('/account')).toBe(200)
     expect(await afterwards).toBe('fetch')
-  } finally {
-    serving.kill('SIGTERM')
-    await once(serving, 'exit')
-  }
+  })
 }, 60_000)
 
 test('serve answers operators on the thread that lies beside it', async () => {
   const config = await writeConfig('asked')
-  const serving = spawn(process.execPath, [launcher(), 'serve', '--config', config], {
-    env: environment(),
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
   const farebox = (...args: string[]) =>
     promisify(execFile)(process.execPath, [launcher(), ...args, '--data', join(folder, 'asked')], {
       env: environment(),
     })
-  try {
-    await once(createInterface(serving.stdout), 'line')
+  await whileServing(config, '', async next => {
+    await next()
     await farebox('customers', 'create', 'Ada')
     expect((await farebox('customers', 'list')).stdout).toContain('Ada')
-  } finally {
-    serving.kill('SIGTERM')
-    await once(serving, 'exit')
-  }
+  })
 }, 60_000)
 
 test('what tasks are made of is not read before a client declares them', async () => {
