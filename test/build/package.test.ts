@@ -54,10 +54,8 @@ test('on a Node that is too old, each door says so in a sentence before anything
   const old = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`
   for (const name of ['farebox', 'farebox/contract', 'farebox/toolkit', 'farebox/service']) {
     const program = `${old}; await import('${name}').catch(({ message }) => console.log(message))`
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
-      cwd: folder,
-      env: environment(),
-    })
+    const options = { cwd: folder, env: environment() }
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], options)
     expect(stdout).toMatch(/^farebox needs Node 22.19 or newer and this is 20.20.2: install it from \S+\n$/)
   }
   // Modules that it lacks would stop it before a line has run.
