@@ -53,8 +53,8 @@ test('a top-up after a 402 that is refused names the call that wanted it', async
 
 test('a consent that a person does not give is a refusal of that call', async () => {
   const { video, refusals, approvals } = await setUp({ asksConsent: true, credit: 5 })
-  const { question } = await video().catch(error => error)
-  await approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
+  const { request } = await video().catch(error => error)
+  await approvals.resolve(request.approvalId, { isApproved: false, by: 'a test' })
   await expect(video()).rejects.toThrow(/has denied/)
   expect(await refusals()).toMatchObject([
     { rule: 'denied', operation: 'queueVideo', requestHash: sha256, times: 2, payTo: null },
@@ -69,7 +69,7 @@ test('an API key is held against the caps too, and has no address', async () => 
 
 test('a payee that a person does not agree to', async () => {
   const { chat, refusals, approvals } = await setUp({}, { isNewPayee: true })
-  const { question } = await chat().catch(error => error)
-  await approvals.resolve(question.approvalId, { isApproved: false, by: 'a test' })
+  const { request } = await chat().catch(error => error)
+  await approvals.resolve(request.approvalId, { isApproved: false, by: 'a test' })
   expect(await refusals()).toMatchObject([{ rule: 'denied', payTo, operation: 'createChatCompletion' }])
 })

@@ -68,7 +68,7 @@ test('an approved top-up whose answer was lost needs no second yes, and `again` 
   const { agent, topUp, payments } = await setUp('1')
   const asked = await topUp().catch(error => error)
   expect(asked).toBeInstanceOf(ApprovalRequired)
-  await agent.host.answer(asked.question.approvalId, { kind: 'approve', approved: true })
+  await agent.host.answer(asked.request.approvalId, { kind: 'approve', approved: true })
   await topUp()
   expect((await topUp()).paid.chargedMicroUsd).toBe(0n)
   for (let attempt = 0; attempt < 2; attempt++)

@@ -75,8 +75,8 @@ export function ruleOfResponse(status: number, refusal: string | null): string {
 
 /** Everything that an error says, to a person, a model or a log. */
 export function wordsOf(error: unknown): string {
-  const { message, facts, question, body, cause } = error as Record<string, unknown>
-  return JSON.stringify([message, facts, question, body, String(cause)], (_, value) =>
+  const { message, facts, request, body, cause } = error as Record<string, unknown>
+  return JSON.stringify([message, facts, request, body, String(cause)], (_, value) =>
     typeof value === 'bigint' ? value.toString() : value,
   )
 }

@@ -166,7 +166,7 @@ function refusalsContract(openStore: OpenTestStore): void {
         rules,
         { what: 'A video', quotedMicroUsd: usd(2), operation: 'queueVideo' },
         { requestHash: hash, by: hash },
-      ).catch(({ question }) => question.approvalId as string)
+      ).catch(({ approval }) => approval.approvalId as string)
     const first = store.now()
     await ask('one')
     const agreed = await ask('two')
