@@ -8,6 +8,8 @@ interface Section {
   text: string
   /** Metrics to plot; all are in tables. */
   plots?: readonly string[]
+  /** Where the time goes that a goal doesn't allow, and what was tried. */
+  rest?: readonly string[]
 }
 
 /** The benchmarks whose measurements are stored, in the order of the page. */
@@ -83,7 +85,7 @@ const opening = [
   'Each section is printed by `npm run generate` from the figures of one command. Servers run on one core; the load and a mock engine run on another. All sides are measured in turn in each round, and a figure is the median of its rounds, with the smallest and largest in parentheses. Compare the sides with each other; absolute figures depend on the machine that the section names.',
 ]
 
-function sectionOf({ name, title, text, plots = [] }: Section, { machine, figures, goals }: Result): string[] {
+function sectionOf({ name, title, text, plots = [], rest = [] }: Section, { machine, figures, goals }: Result): string[] {
   const tables = metricsOf(figures).flatMap(metric => [...tableOf(figures, metric), ''])
   const images = plots.map(metric => `![${metric}](performance/${plotName(name, metric)})`)
   const list = goalsInWords(goals).map(goal => `- ${goal}`)
@@ -93,6 +95,7 @@ function sectionOf({ name, title, text, plots = [] }: Section, { machine, figure
     ...(images.length ? [...images, ''] : []),
     ...tables,
     ...list,
+    ...rest.flatMap(paragraph => ['', paragraph]),
   ]
 }
 
