@@ -70,8 +70,8 @@ function LookDialog({ row, done }: { row: PaymentView; done(): void }): JSX.Elem
   return (
     <DialogForm title="Look again at this payment" action="Look again now" submit={look} close={done}>
       <p>
-        The service asks the chain. It credits the payment if it arrived, and sends it again if it still can be. It
-        never credits a payment twice.
+        The service asks the chain. If the payment arrived, it is credited; if not, it is sent again as long as its
+        signature is valid. No payment is credited twice.
       </p>
       <label>
         Reason <input name="reason" maxLength={500} />

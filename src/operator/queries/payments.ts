@@ -30,7 +30,7 @@ interface StuckRow {
 function stepsFor({ state, transaction_id, valid_before_seconds }: StuckRow, nowMs: number): string[] {
   const isOver = valid_before_seconds !== null && valid_before_seconds * 1_000 < nowMs
   return [
-    'Look again now. It is credited if the chain shows that it arrived, and sent again if it still can be.',
+    'Look again now. If it arrived, it is credited; if not, it is sent again as long as its signature is valid.',
     ...(isOver
       ? [
           `Its signature was valid until ${new Date(valid_before_seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC, so it can no longer be sent. It stays pending only until the node answers: check that with \`farebox doctor\`.`,
