@@ -85,7 +85,10 @@ const opening = [
   'Each section is printed by `npm run generate` from the figures of one command. Servers run on one core; the load and a mock engine run on another. All sides are measured in turn in each round, and a figure is the median of its rounds, with the smallest and largest in parentheses. Compare the sides with each other; absolute figures depend on the machine that the section names.',
 ]
 
-function sectionOf({ name, title, text, plots = [], rest = [] }: Section, { machine, figures, goals }: Result): string[] {
+function sectionOf(
+  { name, title, text, plots = [], rest = [] }: Section,
+  { machine, figures, goals }: Result,
+): string[] {
   const tables = metricsOf(figures).flatMap(metric => [...tableOf(figures, metric), ''])
   const images = plots.map(metric => `![${metric}](performance/${plotName(name, metric)})`)
   const list = goalsInWords(goals).map(goal => `- ${goal}`)

@@ -79,6 +79,8 @@ export async function bareSide(upstreamPort: number, nodeArgs: readonly string[]
   }
 }
 
+export const leastName = 'the least that charges'
+
 /** A pipe with a key and the ledger's rows, and nothing else: the least that a durable charge costs here. */
 export async function leastSide(
   upstreamPort: number,
@@ -86,11 +88,10 @@ export async function leastSide(
   nodeArgs: readonly string[] = [],
 ): Promise<RunningSide> {
   const port = await freePort()
-  const name = 'the least that charges'
   const authorization = 'Bearer bench'
   const program = join(import.meta.dirname, 'least-service.ts')
   const server = await ServerProcess.start({
-    name,
+    name: leastName,
     port,
     readyPath: '/',
     args: [
@@ -103,7 +104,7 @@ export async function leastSide(
     ],
   })
   return {
-    ...{ name, port, pid: server.pid, server },
+    ...{ name: leastName, port, pid: server.pid, server },
     chat: (text, _place, isStream = false) =>
       post('/v1/chat/completions', { authorization }, body(sameName, text, isStream)),
   }
