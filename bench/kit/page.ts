@@ -35,7 +35,7 @@ const sections: readonly Section[] = [
     text: 'The time from the start of the process to its first 200 on `/api/v1/models`, with a warm compile cache. Node’s own `fetch` is not loaded until something uses it. A killed service left the open holds; half of them have a checkpoint that must be charged.',
     plots: ['start to the first 200, ms'],
     rest: [
-      'A profile of the first case shows where the rest goes: about a fifth of the CPU time loads and links modules, a tenth builds the schemas of operations and errors, and less than a tenth collects garbage. Bundles of ASCII only and flags of V8 gained nothing.',
+      'A profile of the first case shows where the rest goes: about a fifth of the CPU time loads and links modules, a tenth builds the schemas of operations and errors, and less than a tenth collects garbage. Bundles of ASCII only gained nothing, and flags of V8 cost more than they saved, because most of them discard the compile cache.',
     ],
   },
   {
