@@ -21,7 +21,7 @@ export interface Shell {
   tell(output: object, text: string): void
   /** Prints a line beside the result. */
   note(line: string): void
-  /** Returns our own sentence for whoever reads this: the user at a terminal, or a program. */
+  /** Returns our sentence in words for its reader: the user at a terminal, or a program. */
   addressed(sentence: string): string
   /** Takes a failure that may be fixed by opening a wallet. */
   unpaid(words: string): void

@@ -2,9 +2,9 @@ import { type Command, runWord, type Words } from '../command.ts'
 import { approveQuestion, denyQuestion } from '../wallet/approve.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
 import {
+  changePassphrase,
   exportWallet,
   moveWallet,
-  newPassphrase,
   resolvePayment,
   startWallet,
   stopWallet,
@@ -72,7 +72,7 @@ const words: Words = {
   send: sendMoney,
   resolve: resolvePayment,
   export: exportWallet,
-  passphrase: newPassphrase,
+  passphrase: changePassphrase,
   stop: stopWallet,
   start: startWallet,
   move: moveWallet,

@@ -24,7 +24,7 @@ export const denyQuestion = (args: readonly string[], io: CommandIo): Promise<nu
 
 interface Deciding {
   denies: boolean
-  /** Words what follows from the decision for whoever reads it. */
+  /** Says what follows from the decision, to the user at a terminal or to a program. */
   addressed(sentence: string): string
 }
 

@@ -86,7 +86,7 @@ async function encryptedAddress(ownerWallet: OwnerWallet): Promise<string> {
 const options = { data: { type: 'string' } } as const
 
 /** Keeps the keys and the addresses. Processes that run have already opened the keys, and go on. */
-export async function newPassphrase(args: readonly string[], io: CommandIo): Promise<number> {
+export async function changePassphrase(args: readonly string[], io: CommandIo): Promise<number> {
   const command = 'farebox wallet passphrase'
   const { values } = parseArguments(args, { command, options })
   requireTerminal(io, command)
