@@ -116,7 +116,7 @@ type Listed = Awaited<ReturnType<OwnerWallet['questions']>>[number]
  * commands must not be made to work.
  */
 export const questionLine = (
-  { id, summary: inShort, expiresAtMs }: Listed,
+  { id, summary, expiresAtMs }: Listed,
   command: string,
   typed: (command: string) => string,
-): string => `${inShort}; until ${displayUntil(expiresAtMs, Date.now())}: ${typed(`\`${command} ${id}\``)}`
+): string => `${summary}; until ${displayUntil(expiresAtMs, Date.now())}: ${typed(`\`${command} ${id}\``)}`
