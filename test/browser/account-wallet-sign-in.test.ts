@@ -94,8 +94,8 @@ withChromium('signing in by a wallet in a browser', browser => {
         evm: { account: newAccount(), name: `${markup}\u202eevil\n`, rdns: markup, icon: 'javascript:alert(1)' },
         solana: { account: await newSvmAccount(), name: markup },
       })
-      const buttons = await view.getByRole('button').allInnerTexts()
-      expect(buttons).toContain(`${markup} evil (${markup})`)
+      // The wallets announce themselves after the page has loaded.
+      await view.getByRole('button', { name: `${markup} evil (${markup})`, exact: true }).waitFor()
       expect(await view.locator('img').count()).toBe(0)
       await expectNoFinding(view, 'hostile names')
       expect(complaints).toEqual([])
