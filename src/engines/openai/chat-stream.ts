@@ -26,7 +26,9 @@ export class EventTooLong extends AnswerTooLarge {
 
 /** Parses server-sent events from pieces cut anywhere, and returns the data of each complete event. */
 export class EventReader {
-  readonly #decoder = new TextDecoder()
+  /** Node's decoder would remove two byte order marks if the first one arrives in parts, so `#read` removes it. */
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  #isAtStart = true
   /** The beginning of an unfinished line. */
   #line = ''
   #data: string | null = null
@@ -46,8 +48,10 @@ export class EventReader {
 
   #read(text: string): string[] {
     const events: string[] = []
-    let at = this.#afterReturn && text.startsWith('\n') ? 1 : 0
-    if (text !== '') this.#afterReturn = false
+    if (text === '') return events
+    let at = (this.#afterReturn && text[0] === '\n') || (this.#isAtStart && text[0] === byteOrderMark) ? 1 : 0
+    this.#afterReturn = false
+    this.#isAtStart = false
     for (;;) {
       const end = endOfLine(text, at)
       if (end < 0) break
@@ -76,6 +80,7 @@ export class EventReader {
   }
 }
 
+const byteOrderMark = '\ufeff'
 const lineEnd = /[\r\n]/g
 
 function endOfLine(text: string, from: number): number {

@@ -49,8 +49,12 @@ test.each([
   ['only the first space goes', 'data:  x\n\n', [' x']],
   ['a blank line alone', '\n\n\n', []],
   ['an end without a blank line', 'data: x', ['x']],
+  ['a byte order mark at the start', '\ufeffdata: x\n\n', ['x']],
+  ['a second byte order mark', '\ufeff\ufeffdata: x\n\n', []],
 ])('%s', (_rule, text, events) => {
-  expect(readIn(Buffer.from(text), [])).toEqual(events)
+  const bytes = Buffer.from(text)
+  expect(readIn(bytes, [])).toEqual(events)
+  expect(readIn(bytes, [...bytes.keys()])).toEqual(events)
 })
 
 test('a line that never ends is refused before it fills the memory', () => {
