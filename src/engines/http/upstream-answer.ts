@@ -20,6 +20,14 @@ interface Beginning {
   reject(error: unknown): void
 }
 
+/** Who waits for the next piece. */
+interface Reader {
+  resolve(piece: Buffer | null): void
+  reject(error: unknown): void
+  /** Takes a piece at once; false leaves it to `resolve`. */
+  takeNow: ((piece: Buffer) => boolean) | undefined
+}
+
 interface Asking {
   signal: AbortSignal
   /** For the whole answer, in milliseconds; unlimited if absent. */
@@ -47,7 +55,7 @@ export class UpstreamAnswer {
   #isOver = false
   #failure: { error: unknown } | null = null
   /** Waits for the next piece. */
-  #reader: { resolve(piece: Buffer | null): void; reject(error: unknown): void } | null = null
+  #reader: Reader | null = null
   /** Closes an answer that lingers for too long. */
   #lingering: NodeJS.Timeout | null = null
   /** How many bytes may still arrive of an answer that is no longer read; null while it is read. */
@@ -76,8 +84,11 @@ export class UpstreamAnswer {
     })
   }
 
-  /** Returns the next piece; null after the last. Throws what interrupted the answer. */
-  next(): Promise<Buffer | null> {
+  /**
+   * Returns the next piece; null after the last. Throws what interrupted the answer. Each piece that arrives while this
+   * waits is offered to `takeNow` first, and the waiting goes on if it is taken.
+   */
+  next(takeNow?: (piece: Buffer) => boolean): Promise<Buffer | null> {
     // Who asks for another piece is done with the last one.
     this.#ahead -= this.#takenBytes
     this.#takenBytes = 0
@@ -87,7 +98,7 @@ export class UpstreamAnswer {
     if (this.#failure) return Promise.reject(this.#failure.error)
     if (this.#isOver) return Promise.resolve(null)
     return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject }
+      this.#reader = { resolve, reject, takeNow }
     })
   }
 
@@ -145,6 +156,7 @@ export class UpstreamAnswer {
       this.#passOver(piece)
       return
     }
+    if (this.#isTakenNow(piece)) return
     this.#ahead += piece.length
     if (this.#ahead > aheadBytes) {
       this.#isPaused = true
@@ -162,6 +174,19 @@ export class UpstreamAnswer {
 
   onResponseError(_control: Control, error: Error): void {
     this.#end({ error })
+  }
+
+  #isTakenNow(piece: Buffer): boolean {
+    const reader = this.#reader
+    if (!reader?.takeNow) return false
+    try {
+      return reader.takeNow(piece)
+    } catch (error) {
+      // It belongs to the reader. In undici it would look like a failure of the connection.
+      this.#reader = null
+      reader.reject(error)
+      return true
+    }
   }
 
   #taken(piece: Buffer): Buffer {

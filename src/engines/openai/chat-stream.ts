@@ -100,6 +100,8 @@ export class EventPieces {
   readonly #answer: UpstreamAnswer
   readonly #reader = new EventReader()
   #bytes = 0
+  /** Events of a piece of which the first ones were taken at once. */
+  #rest: readonly string[] | null = null
 
   constructor(answer: UpstreamAnswer) {
     this.#answer = answer
@@ -107,11 +109,26 @@ export class EventPieces {
 
   /**
    * Returns the events that the next piece completes, possibly none; null after the last. Throws what interrupted the
-   * body.
+   * body. Events that arrive while this waits are offered to `takeNow` first.
    */
-  async next(): Promise<readonly string[] | null> {
-    const bytes = await this.#answer.next()
+  async next(takeNow?: (event: string) => boolean): Promise<readonly string[] | null> {
+    const bytes = await this.#answer.next(takeNow && (piece => this.#takeAll(piece, takeNow)))
     if (!bytes) return this.#lastEvents()
+    const rest = this.#rest
+    this.#rest = null
+    return rest ?? this.#read(bytes)
+  }
+
+  /** Offers the events of a piece until one is not taken; this and later ones are returned by `next`. */
+  #takeAll(bytes: Uint8Array, takeNow: (event: string) => boolean): boolean {
+    const events = this.#read(bytes)
+    const left = events.findIndex(event => !takeNow(event))
+    if (left < 0) return true
+    this.#rest = events.slice(left)
+    return false
+  }
+
+  #read(bytes: Uint8Array): string[] {
     this.#bytes += bytes.length
     if (this.#bytes > streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
     return this.#reader.push(bytes)

@@ -7,6 +7,7 @@ import type { EmbeddingInput } from '#contract/operations/embeddings.ts'
 import type { RpcCall, RpcResult } from '#contract/operations/rpc.ts'
 import type { VideoMediaField } from '#contract/operations/video.ts'
 import type { Fetcher } from '../fetch/fetcher.ts'
+import type { TextChunk } from './text-chunk.ts'
 
 export interface ChatCall {
   request: ChatCompletionRequest
@@ -22,6 +23,11 @@ export interface ChatCall {
   /** Whether a model that can reason should answer without thinking. */
   isThinkingOff?: boolean
   signal: AbortSignal
+  /**
+   * Takes a chunk at once, so that it does not pass through the iterator; false leaves it to the iterator. An engine may
+   * call it only while its iterator is being asked for the next chunk, and none is on its way.
+   */
+  takeNow?(chunk: TextChunk): boolean
 }
 
 export interface ChatEngine {

@@ -1,6 +1,7 @@
 import { modelOffline, modelOverloaded } from '#contract/errors/errors.ts'
 import type { Clock } from '#contract/time.ts'
 import { callingAccount, childSpan, noteRetry, noteUpstream, withSpan } from '#host/tracing/tracing.ts'
+import type { TextChunk } from '../ports/text-chunk.ts'
 import { type Asker, type Member, PoolMembers, WaitingLine } from './pool-members.ts'
 import {
   askedWaitMs,
@@ -18,6 +19,7 @@ import { UpstreamStream } from './upstream-stream.ts'
 interface AnyCall {
   engineModel: string
   signal: AbortSignal
+  takeNow?(chunk: TextChunk): boolean
 }
 
 type Asked<Call, Engine, Result> = (engine: Engine, call: Call) => Result
@@ -42,6 +44,16 @@ interface OpenedStream<Engine, Piece> {
 }
 
 type StreamEnd = Parameters<UpstreamStream<unknown>['end']>[0] & object
+
+/** Chunks that are taken at once end a silence too. */
+const takenNow = ({ takeNow }: AnyCall, heard: () => void) => ({
+  takeNow:
+    takeNow &&
+    ((chunk: TextChunk) => {
+      heard()
+      return takeNow(chunk)
+    }),
+})
 
 const factsOf = ({ name, engineModel }: Upstream<unknown>) => ({
   'farebox.upstream': name,
@@ -194,7 +206,7 @@ export class UpstreamPool<Engine> {
       try {
         stream = new UpstreamStream({
           ...{ signal: call.signal, span: childSpan('engine', factsOf(member)), firstByteMs, idleMs },
-          ask: signal => ask(member.engine, { ...call, engineModel, signal }),
+          ask: signal => ask(member.engine, { ...call, engineModel, signal, ...takenNow(call, () => stream?.heard()) }),
         })
         const first = await stream.first()
         this.#members.well(member)

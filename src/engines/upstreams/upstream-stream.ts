@@ -46,9 +46,14 @@ export class UpstreamStream<Piece> {
     return step
   }
 
+  /** A piece has arrived, or is waited for: the silence begins anew. */
+  heard(): void {
+    this.#timer?.refresh()
+  }
+
   /** Returns the next piece. */
   next(): Promise<IteratorResult<Piece>> {
-    this.#timer?.refresh()
+    this.heard()
     return this.#within(this.#pieces.next())
   }
 

@@ -5,10 +5,12 @@ import { minuteMs } from '#contract/time.ts'
 import type { HeaderCodec } from '#contract/wire/header-codec.ts'
 import type { Fetcher } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile, FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
+import type { TextChunk } from '#engines/ports/text-chunk.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Spendable } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
 import type { MediaFile } from '../jobs/jobs.ts'
+import type { ReaderNow } from './body/pulled-body.ts'
 import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
 
@@ -92,6 +94,8 @@ export interface EventsReply {
   events: AsyncIterable<unknown>
   /** Returns the events that tell a reader of this stream that it breaks off here; never throws. */
   brokenOff(): readonly unknown[]
+  /** Accepts a reader to whom chunks may be sent at once, while `events` is being asked for the next event. */
+  readBy?(reader: ReaderNow<TextChunk>): void
 }
 
 /** A 200 whose bytes are produced as they are read. Never with a key, whose answer must be kept. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import type { TextChunk } from '#engines/ports/text-chunk.ts'
 import { type Answer, call, engineFor, read } from './asked-engine.ts'
 import { asEvents, asJson, chunk, completion, event, finish, usage } from './upstream.ts'
 
@@ -39,6 +40,23 @@ test.each([
     await server.left
   },
 )
+
+test('chunks that are taken at once do not come again', async () => {
+  const texts = ['a', 'b', 'c', 'd', 'e']
+  const [engine] = await engineFor(async response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const text of texts) {
+      response.write(event(chunk(text)))
+      await sleep(20)
+    }
+    response.end([event(chunk('f')), ...whole.slice(2)].join(''))
+  })
+  const taken: string[] = []
+  const takeNow = ({ text }: TextChunk) => text !== 'c' && taken.push(text) > 0
+  const { text, chunks, error } = await read(engine, { ...call(), takeNow })
+  expect([text, taken, error]).toEqual(['ac', ['b', 'd', 'e', 'f'], null])
+  expect(chunks.at(-1)?.usage).toEqual(usage)
+})
 
 test('a stream asks for usage and comes event by event', async () => {
   const [engine, server] = await engineFor(asEvents(whole))

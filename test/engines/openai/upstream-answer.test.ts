@@ -97,6 +97,36 @@ test('a server is read no faster than its reader reads', async () => {
   expect((await slow.whole(64 * 1024 * 1024)).length).toBe(512 * 64 * 1024)
 })
 
+test('pieces that are taken at once do not end the wait, and the first that is not taken does', async () => {
+  answer = async (_request, response) => {
+    response.flushHeaders()
+    for (const piece of ['one', 'two', 'three']) {
+      await sleep(100)
+      response.write(piece)
+    }
+    response.end()
+  }
+  const taken: string[] = []
+  const takeNow = (piece: Buffer) => piece.toString() !== 'two' && taken.push(piece.toString()) > 0
+  const slow = await asked()
+  expect([String(await slow.next(takeNow)), taken]).toEqual(['two', ['one']])
+  expect([await slow.next(takeNow), taken]).toEqual([null, ['one', 'three']])
+})
+
+test('a failure while a piece is taken belongs to the reader, who can still end the exchange', async () => {
+  answer = (_request, response) => {
+    response.flushHeaders()
+    setTimeout(() => response.write('piece'), 50)
+  }
+  const failing = await asked()
+  const takeNow = () => {
+    throw new Error('unreadable')
+  }
+  await expect(failing.next(takeNow)).rejects.toThrow('unreadable')
+  failing.destroy()
+  await isClosed()
+})
+
 test('a signal that was aborted before asks nobody', async () => {
   await expect(asked({ signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone')
   expect(requests).toBe(0)

@@ -7,6 +7,7 @@ import { TextChunk, wholeChunk } from '#engines/ports/text-chunk.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import { type Cost, printedCost } from '#ledger/charges/charge-order.ts'
 import { type Metered, streamWithCharge } from '#ledger/charges/charges.ts'
+import type { ReaderNow } from '../../http/body/pulled-body.ts'
 import type { Call, EventsReply } from '../../http/route.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
@@ -19,8 +20,9 @@ import { StreamCredit } from './stream-credit.ts'
 
 /** Streams an answer; see `StreamUsage` for what it owes. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
+  let readNow: ReaderNow<TextChunk> | null = null
   const { charge, events } = await streamWithCharge(service.charges, plan.order, call.signal, open =>
-    meteredChat(call, plan, open, service),
+    meteredChat({ call, plan, charge: open, reader: () => readNow }, service),
   )
   tellRemaining(call, charge.heldAvailableMicroUsd)
   const told = (error: unknown): unknown => {
@@ -33,7 +35,10 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
     return failedEvent(error)
   }
   const whole = await startOf(events, { told, endsWithWork: call.hasKey })
-  return { kind: 'events', events: whole, brokenOff: () => [failedEvent(null)] }
+  const readBy = (reader: ReaderNow<TextChunk>) => {
+    readNow = reader
+  }
+  return { kind: 'events', events: whole, brokenOff: () => [failedEvent(null)], readBy }
 }
 
 const failedEvent = (error: unknown) => ({
@@ -94,20 +99,28 @@ interface Streaming {
   credit: StreamCredit
   /** As planned until the engine is called. */
   prepared: PreparedChat
+  /** The last chunk that was sent. */
+  last: ChatCompletionChunk | null
+  /** Whom chunks may be sent to at once; null if all must pass through the iterator. */
+  reader(): ReaderNow<TextChunk> | null
 }
 
-function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Service): Metered<unknown> {
+type BegunStream = Pick<Streaming, 'call' | 'plan' | 'charge' | 'reader'>
+
+function meteredChat({ call, plan, charge, reader }: BegunStream, service: Service): Metered<unknown> {
   const streamUsage = new StreamUsage(plan, service.clock)
   const prepared: PreparedChat = { request: plan.request, echo: plan.options.echo, sources: [], lines: [] }
   const prepare = async (signal: AbortSignal) => {
     streamUsage.prepared(Object.assign(prepared, await prepareChat(plan, { fetcher: call.fetcher, signal }, service)))
-    return engineCall(plan, prepared.request)
+    return { ...engineCall(plan, prepared.request), ...(strips(plan.options.echo) ? {} : { takeNow }) }
   }
   const run = new EngineRun(plan.model.engine, prepare, call.signal, call.hasKey)
   const credit = new StreamCredit(plan, charge, streamUsage)
+  const streaming: Streaming = { call, plan, charge, streamUsage, run, credit, prepared, last: null, reader }
+  const takeNow = (chunk: TextChunk) => isSentNow(streaming, chunk)
   charge.whenEnded(call.stay())
   return {
-    events: chatEvents({ call, plan, charge, streamUsage, run, credit, prepared }),
+    events: chatEvents(streaming),
     // With a key, a repeat after a restart runs it again, so nothing is lost.
     owed: () => (run.isUnread && !call.hasKey ? streamUsage.lines(true) : streamUsage.lines()),
     leave() {
@@ -121,8 +134,7 @@ function meteredChat(call: Call, plan: ChatPlan, charge: Charge, service: Servic
 async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   const { call, plan, charge, streamUsage, run, credit } = streaming
   const { echo } = plan.options
-  const strippers = echo.strip_thinking_response || echo.disable_thinking ? new Map<number, ThinkingStripper>() : null
-  let last: ChatCompletionChunk | null = null
+  const strippers = strips(echo) ? new Map<number, ThinkingStripper>() : null
   try {
     for (let step = await run.next(); !step.done; step = await run.next()) {
       const chunk = step.value
@@ -133,12 +145,12 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
       }
       if (!isCovered || charge.isLost) {
         run.drop()
-        yield* brokenOff(streaming, last, refusalError(credit.refusal))
+        yield* brokenOff(streaming, refusalError(credit.refusal))
         return
       }
       streamUsage.read(chunk)
-      if (last === null) yield* sourceEvents(streaming, chunk)
-      last = chunk
+      if (streaming.last === null) yield* sourceEvents(streaming, chunk)
+      streaming.last = chunk
       if (chunk instanceof TextChunk || chunk.choices.length)
         yield shownChunk(streaming, strippers ? strippedChunk(chunk, strippers, echo) : chunk)
     }
@@ -146,7 +158,7 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
     if (ownBoundOf(error)) streamUsage.leave()
     if (isRefused(error)) streamUsage.oweSources()
     if (!streamUsage.delivered || run.left) throw error
-    yield* brokenOff(streaming, last, failureError(error))
+    yield* brokenOff(streaming, failureError(error))
     return
   } finally {
     await readOn(streaming)
@@ -154,12 +166,30 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
   if (run.left) return
   if (!streamUsage.hasChoice) throw inferenceFailed()
   streamUsage.complete()
-  yield* ownSourceEvents(streaming, last)
-  const lastEvents = (cost: Cost) => usageEvents(streaming, last, cost)
+  yield* ownSourceEvents(streaming)
+  const lastEvents = (cost: Cost) => usageEvents(streaming, cost)
   const charged = await charge.settle(cost => call.keepStream(() => lastEvents(cost)))
   call.tokensUsed(streamUsage.usage().total_tokens)
   yield* lastEvents(charged)
 }
+
+const strips = (echo: ServiceParametersEcho): boolean => echo.strip_thinking_response || echo.disable_thinking
+
+/**
+ * Sends a chunk of text straight to its reader, as almost all are sent: a chunk passes through the iterator only if it
+ * must be counted, waited for or changed.
+ */
+function isSentNow(streaming: Streaming, chunk: TextChunk): boolean {
+  const { charge, run, credit, streamUsage } = streaming
+  const reader = streaming.reader()
+  if (!reader?.isReady || streaming.last === null || run.left || charge.isLost) return false
+  if (!credit.coversAtOnce(chunk)) return false
+  streamUsage.read(chunk)
+  streaming.last = chunk
+  reader.send(chunk.as(streaming.plan.model.id))
+  return true
+}
+
 /** Counts an unread chunk too, until the engine reports usage or exceeds the credit. */
 async function countUnread({ run, streamUsage, credit }: Streaming, chunk: ChatCompletionChunk): Promise<void> {
   if (run.stopped) {
@@ -208,10 +238,7 @@ function* sourceEvents({ plan, streamUsage, prepared }: Streaming, first: ChatCo
 }
 
 /** Sends what the engine found by itself, which it may report only at the end. */
-function* ownSourceEvents(
-  { plan, streamUsage, prepared: { echo } }: Streaming,
-  last: ChatCompletionChunk | null,
-): Generator<unknown> {
+function* ownSourceEvents({ plan, streamUsage, prepared: { echo }, last }: Streaming): Generator<unknown> {
   if (!last || !echo.include_search_results_in_stream || !streamUsage.ownSources.length) return
   yield { ...publicChunk(plan, last), choices: [], service_parameters: echoWith(echo, streamUsage.ownSources) }
 }
@@ -225,8 +252,7 @@ function shownChunk({ plan, prepared }: Streaming, chunk: ChatCompletionChunk): 
 
 /** The status was already sent, so the stream itself tells the client why it ends (published contract §5.3). */
 async function* brokenOff(
-  { call, plan, charge, streamUsage }: Streaming,
-  last: ChatCompletionChunk | null,
+  { call, plan, charge, streamUsage, last }: Streaming,
   error: StreamError,
 ): AsyncGenerator<unknown> {
   const end = { index: 0, delta: {}, finish_reason: 'error' }
@@ -238,11 +264,7 @@ async function* brokenOff(
 }
 
 /** Returns the usage after the last piece of content, if the caller asked for it. */
-function usageEvents(
-  { plan, streamUsage, prepared }: Streaming,
-  last: ChatCompletionChunk | null,
-  cost: Cost,
-): readonly unknown[] {
+function usageEvents({ plan, streamUsage, prepared, last }: Streaming, cost: Cost): readonly unknown[] {
   if (!last || !plan.request.stream_options?.include_usage) return []
   const said = {
     usage: streamUsage.usage(),

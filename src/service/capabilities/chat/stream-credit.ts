@@ -1,5 +1,6 @@
 import { microUsd } from '#contract/money.ts'
 import type { ChatCompletionChunk } from '#contract/operations/chat.ts'
+import { TextChunk } from '#engines/ports/text-chunk.ts'
 import { checkpointTokens } from '#ledger/bounds.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import type { Refusal } from '#ledger/store/store.ts'
@@ -40,7 +41,7 @@ export class StreamCredit {
 
   /** Whether the credit covers this chunk without counting, as for most chunks. */
   coversAtOnce(chunk: ChatCompletionChunk): boolean {
-    const most = piecesOf(chunk).reduce((sum, { text }) => sum + Math.max(1, Buffer.byteLength(text)), 0)
+    const most = chunk instanceof TextChunk ? mostTokens(chunk.text) : sumOfMost(chunk)
     if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) >= this.#nextLook) return false
     this.#mostSince += most
     return true
@@ -99,6 +100,12 @@ export class StreamCredit {
     this.#covered = tokensFor(model.price, maxPromptTokens, held)
   }
 }
+
+/** No tokenizer makes more tokens than bytes, and an empty piece may be one. */
+const mostTokens = (text: string): number => Math.max(1, Buffer.byteLength(text))
+
+const sumOfMost = (chunk: ChatCompletionChunk): number =>
+  piecesOf(chunk).reduce((sum, { text }) => sum + mostTokens(text), 0)
 
 /** A hold is extended once this fraction of its tokens is used, so that a stream does not wait for credit. */
 const extendFromShare = 0.75

@@ -7,10 +7,19 @@ import { minuteMs } from '#contract/time.ts'
  */
 export const readerPatienceMs = 5 * minuteMs
 
+/** A reader to whom a piece can be sent without waiting, instead of through an iterator. */
+export interface ReaderNow<Piece> {
+  /** False while it must be waited for. */
+  readonly isReady: boolean
+  send(piece: Piece): void
+}
+
 /** A body that is produced as it is read. */
 export interface PulledBody {
   /** Returns null after the last piece. */
   next(): Promise<Uint8Array | string | null>
+  /** Accepts a reader to whom pieces may be sent at once, while `next` is pending. */
+  readBy?(reader: ReaderNow<string>): void
   /** Returns a final piece, if any. */
   last?(): Uint8Array | null
   /** Called once: when all has been read, when the reader has left, even before the first read, or after an error. */
@@ -81,6 +90,7 @@ export async function writePulled(outgoing: ServerResponse, source: PulledBody):
   const left = () => void end(false).catch(() => undefined)
   if (outgoing.destroyed) return left()
   outgoing.on('close', left)
+  source.readBy?.(readerNow(outgoing))
   try {
     let write = firstWrite
     for (let piece = await source.next(); piece; piece = await source.next()) {
@@ -117,6 +127,15 @@ const writeChunk: Write = (outgoing, piece) => {
   const bytes = Buffer.byteLength(piece)
   return socket.write(`${bytes.toString(16)}\r\n${piece}\r\n`, bytes === piece.length ? 'latin1' : 'utf8')
 }
+
+/** Not ready before the headers are sent with a first piece, and while the socket is full. */
+const readerNow = (outgoing: ServerResponse): ReaderNow<string> => ({
+  get isReady() {
+    const { socket, chunkedEncoding, headersSent, destroyed } = outgoing
+    return headersSent && chunkedEncoding && !destroyed && socket !== null && !socket.writableNeedDrain
+  },
+  send: piece => void writeChunk(outgoing, piece),
+})
 
 /** Waits until the reader has taken the buffered data or has left. Rejects if it takes nothing for too long. */
 function taken(outgoing: ServerResponse): Promise<void> {

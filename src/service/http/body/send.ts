@@ -118,6 +118,14 @@ function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): Pu
   const iterator = reply.events[Symbol.asyncIterator]()
   return {
     next: () => iterator.next().then(({ done, value }) => (done ? null : eventText(value, vendor))),
+    readBy(reader) {
+      reply.readBy?.({
+        get isReady() {
+          return reader.isReady
+        },
+        send: chunk => reader.send(eventText(chunk, vendor)),
+      })
+    },
     last: () => lastEventBytes,
     end: () => endedAfter(exchange, iterator),
     cut: () => exchange.cut(),
