@@ -40,6 +40,39 @@ export const serviceMutants: readonly Mutant[] = [
     check: { tests: 'test/service/http/idempotency/crashes.test.ts', title: 'was charged for in part' },
   },
   {
+    name: 'chunks that are sent at once are not counted',
+    patches: [
+      {
+        file: 'src/service/capabilities/chat/stream-chat.ts',
+        find: '  if (!credit.coversAtOnce(chunk)) return false\n  streamUsage.read(chunk)\n',
+        replace: '  if (!credit.coversAtOnce(chunk)) return false\n',
+      },
+    ],
+    check: { tests: 'test/service/streams-on-a-socket.test.ts', title: 'an engine that breaks off' },
+  },
+  {
+    name: 'chunks are sent at once although no credit covers them',
+    patches: [
+      {
+        file: 'src/service/capabilities/chat/stream-chat.ts',
+        find: '  if (!credit.coversAtOnce(chunk)) return false\n  streamUsage.read(chunk)\n',
+        replace: '  streamUsage.read(chunk)\n',
+      },
+    ],
+    check: { tests: 'test/service/streams-on-a-socket.test.ts', title: 'an engine that exceeds its limit' },
+  },
+  {
+    name: 'chunks that are sent at once do not end a silence',
+    patches: [
+      {
+        file: 'src/engines/upstreams/upstream-pool.ts',
+        find: '      heard()\n      return takeNow(chunk)\n',
+        replace: '      return takeNow(chunk)\n',
+      },
+    ],
+    check: { tests: 'test/service/streams-on-a-socket.test.ts', title: 'end a silence' },
+  },
+  {
     name: 'float in pricing',
     patches: [
       {
