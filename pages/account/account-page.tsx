@@ -32,7 +32,7 @@ const sections: readonly AccountSection[] = [
   { path: `${accountPath}/top-up`, title: 'Top up', page: TopUp },
 ]
 
-/** The whole page: the sign-in, or who is signed in and one of the sections. */
+/** The whole page: the sign-in, or the signed-in customer and one of the sections. */
 export function AccountPage(): JSX.Element {
   useEffect(() => {
     void readMe()

@@ -11,7 +11,7 @@ import type { BudgetView, KeyRow, NewKey, Told } from './wire.ts'
 
 const pageRows = 50
 
-/** What the user wants to do with a key. */
+/** The user's intended action on a key. */
 interface Opened {
   act: 'change' | 'revoke'
   row: KeyRow
@@ -89,7 +89,7 @@ export function KeysPage(): JSX.Element {
   )
 }
 
-/** The only time that the secret is shown. */
+/** The key is shown only this once. */
 function Secret({ created: { secret } }: { created: NewKey }): JSX.Element {
   return (
     <section class="card secret" aria-labelledby="secret-title">
@@ -210,7 +210,7 @@ const resets = [
   ['LIFETIME', 'never'],
 ] as const
 
-/** What a key may spend, and until when. */
+/** How much a key may spend, and until when. */
 function LimitFields({ usd: limit, period, ends }: { usd: string; period: string; ends: string }): JSX.Element {
   return (
     <>
@@ -250,7 +250,7 @@ interface RowDialogProps {
 const RowDialog = ({ act, ...rest }: RowDialogProps & Opened): JSX.Element =>
   act === 'change' ? <ChangeDialog {...rest} /> : <RevokeDialog {...rest} />
 
-/** Sends only what differs, so that a budget's period does not begin anew by accident. */
+/** Sends only changed values, so that a budget's period does not start again by accident. */
 function ChangeDialog({ row, done, close }: RowDialogProps): JSX.Element {
   const { id, label, prefix, budget, expiresAtMs } = row
   const before = {

@@ -6,7 +6,7 @@ import { Time } from '../kit/text.tsx'
 import { useAnswer } from './reading.ts'
 import type { LimitsView } from './wire.ts'
 
-/** What this caller may do in a minute, and when it was refused. */
+/** The caller's limits per minute, and its refused requests. */
 export function LimitsPage(): JSX.Element {
   const { value, problem } = useAnswer<LimitsView>('limits', {})
   if (!value) return <Waiting problem={problem} />
@@ -52,7 +52,7 @@ const limitColumns: readonly Column<LimitsView['rows'][number]>[] = [
   },
 ]
 
-/** What the types of a limit count. */
+/** What each type of limit counts. */
 const types: Readonly<Record<string, string>> = {
   RPM: 'requests per minute',
   RPD: 'requests per day',

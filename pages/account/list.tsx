@@ -4,7 +4,7 @@ import type { ListPage } from '../kit/wire.ts'
 import { useAnswer } from './reading.ts'
 
 interface ListProps<Row> extends ListLook<Row> {
-  /** The question that answers a page. */
+  /** The operation that returns a page. */
   name: string
   filter: Readonly<Record<string, string>>
   /** Rows of a full page. */

@@ -4,10 +4,10 @@ import { postJson } from '../kit/api.ts'
 import type { Refused } from '../kit/wire.ts'
 import { failed } from './session.ts'
 
-/** Asks the page's API. */
+/** Calls the page's API. */
 export const ask = <Answer>(name: string, input: object): Promise<Answer> => postJson(`/account/api/${name}`, input)
 
-/** Reads an answer, again when the question or `version` changes. Until then it keeps the former answer. */
+/** Reads an answer, and again when the request or `version` changes. Until then it keeps the former answer. */
 export function useAnswer<Answer>(name: string, input: object, version = 0) {
   const value = useSignal<Answer | null>(null)
   const problem = useSignal<Refused | null>(null)

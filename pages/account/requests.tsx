@@ -57,7 +57,7 @@ const requestColumns: readonly Column<RequestRow>[] = [
 export function RequestPage(): JSX.Element {
   const id = place.value.query.get('id') ?? ''
   const { value, problem } = useAnswer<RequestView>('request', { request: id })
-  // After a step in the history, the former request's answer is still there.
+  // After a step back in the history, the former request's answer is still there.
   const request = value?.request === id ? value : null
   return (
     <>
@@ -121,7 +121,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   )
 }
 
-/** Pico-USD with twelve decimals, without the zeros at their end. */
+/** Pico-USD with twelve decimals, without trailing zeros. */
 function unitPrice(pico: string): string {
   const digits = pico.padStart(13, '0')
   return `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/(\.\d\d\d*?)0+$/, '$1')
@@ -134,7 +134,7 @@ const lineColumns: readonly Column<RequestView['lines'][number]>[] = [
   amountColumn('USD', ({ amount }) => amount),
 ]
 
-/** The service's signature over the charge, for others who doubt it. */
+/** The service's signature over the charge, as proof for others. */
 function ReceiptSection({ of: { request, receipt } }: { of: RequestView }): JSX.Element {
   const keys = `${me.value?.publicUrl ?? ''}/api/v1/farebox/receipt_keys`
   return (

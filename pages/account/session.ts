@@ -3,13 +3,13 @@ import { RefusedError, readJson, refusedOf } from '../kit/api.ts'
 import type { Refused } from '../kit/wire.ts'
 import type { Me } from './wire.ts'
 
-/** Who is signed in; null if no customer is, undefined until the server has answered. */
+/** The signed-in customer; null if there is none, undefined until the server has answered. */
 export const me = signal<Me | null | undefined>(undefined)
 
 /** Why the server could not be asked. */
 export const problem = signal<Refused | null>(null)
 
-/** Asks the server who is signed in: at the start, after signing in and out. */
+/** Asks the server who is signed in: at the start, and after signing in and out. */
 export async function readMe(): Promise<void> {
   problem.value = null
   try {
@@ -20,10 +20,10 @@ export async function readMe(): Promise<void> {
   }
 }
 
-/** The session has ended, or never began. */
+/** The session has ended, or there was none. */
 const isOver = (error: unknown): boolean => error instanceof RefusedError && error.status === 401
 
-/** What to show of a failed request; a session that is over leads to the sign-in. */
+/** The message for a failed request; if the session has ended, shows the sign-in. */
 export function failed(error: unknown): Refused {
   if (isOver(error)) me.value = null
   return refusedOf(error)

@@ -6,7 +6,7 @@ const height = 100
 const width = 10
 const gap = 2
 
-/** What each day's bar is made of, from its foot: the top models, then the rest. */
+/** The parts of each day's bar, from bottom to top: the top models, then the rest. */
 const chartNames = ({ topModels, byModel }: SpendView): string[] =>
   byModel.length > topModels.length ? [...topModels, 'Other'] : topModels
 

@@ -36,7 +36,7 @@ export function TopUp(): JSX.Element {
 /** The last outcome, if it belongs to the customer who is signed in. */
 const lastOutcome = () => (outcome.value && isMine(outcome.value) ? outcome.value : null)
 
-/** What the form needs from the server, requested when it opens. */
+/** The data that the form needs from the server, requested when the form opens. */
 interface Opened {
   terms: TopUpTerms
   offers: readonly Offer[]
@@ -85,7 +85,7 @@ function NewPayment(): JSX.Element {
   )
 }
 
-/** A payment whose outcome is not known: it is sent again, and nothing new is signed. */
+/** A payment whose outcome is unknown: it is sent again, and nothing new is signed. */
 function OpenPayment(): JSX.Element | null {
   const payment = open.value
   if (!payment) return null

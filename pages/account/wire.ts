@@ -3,7 +3,7 @@
 export const accountPath = '/account'
 export const accountApiPath = '/account/api/'
 
-/** Takes `{ key }`, answers a `Session` and sets the cookie. */
+/** Takes `{ key }`, returns a `Session` and sets the cookie. */
 export const keySessionPath = '/account/api/session'
 
 /** `GET /account/api/me` */
@@ -24,7 +24,7 @@ export interface Me {
   nowMs: number
 }
 
-/** The result of an act, as a sentence. */
+/** The result of an action, as a sentence. */
 export interface Told {
   said: string
 }
@@ -51,7 +51,7 @@ export interface BalanceView {
   account: { posted: string; held: string } | null
   /** Calls in flight, newest first; at most `shownHolds`. */
   holds: HoldRow[]
-  /** Of all of them. */
+  /** The sum over all of them. */
   openHolds: number
 }
 
@@ -73,12 +73,12 @@ export interface SpendView {
   totals: Sums
   /** `models` has the charges of the top models, in their order. */
   byDay: (Sums & { day: string; models: string[] })[]
-  /** The models with the highest charges, which a chart shows apart. */
+  /** The models with the highest charges, each with its own colour in the chart. */
   topModels: string[]
   byModel: (Sums & { model: string })[]
 }
 
-/** `POST /account/api/requests` takes a filter, and answers a page of these. */
+/** `POST /account/api/requests` takes a filter, and returns a page of these. */
 export interface RequestRow {
   request: string
   atMs: number
@@ -104,7 +104,7 @@ export interface RequestView extends RequestRow {
   receipt: { charge: string; refund: string | null } | null
 }
 
-/** `POST /account/api/keys` takes a filter, and answers a page of these. */
+/** `POST /account/api/keys` takes a filter, and returns a page of these. */
 export interface KeyRow {
   id: string
   prefix: string
@@ -131,7 +131,7 @@ export interface BudgetView {
   nextMs: number | null
 }
 
-/** `POST /account/api/keys/create` answers the secret, which is shown only once. */
+/** `POST /account/api/keys/create` returns the key, which is shown only once. */
 export interface NewKey {
   id: string
   secret: string
@@ -147,15 +147,15 @@ export interface LimitsView {
   hits: { atMs: number; model: string; type: string; tier: string; key: string | null }[]
 }
 
-/** `POST /account/api/invoices` takes `{ after }`, and answers a page of these. */
+/** `POST /account/api/invoices` takes `{ after }`, and returns a page of these. */
 export interface InvoiceMonth extends Sums {
   /** `2026-11` */
   month: string
-  /** False while the month goes on. */
+  /** False until the month has ended. */
   isFinal: boolean
 }
 
-/** What one model cost; null stands for everything that no other line names. */
+/** The charges for one model; null stands for everything that no other line names. */
 export interface InvoiceLine extends Sums {
   model: string | null
 }
@@ -169,7 +169,7 @@ export interface InvoiceView {
   /** The month, `toMs` excluded. */
   fromMs: number
   toMs: number
-  /** Lines from the service's configuration; the address of the service where there are none. */
+  /** Lines from the service's configuration, or the service's address if it has none. */
   seller: string[]
   customer: { name: string | null; email: string | null }
   lines: InvoiceLine[]

@@ -41,7 +41,7 @@ const sections: readonly Section[] = [
 /** The list that links to a page without an entry in the navigation. */
 const above: Readonly<Record<string, string>> = { '/customer': '/customers', '/request': '/ledger' }
 
-/** The whole console: who is signed in, the navigation, and the page. */
+/** The whole console: the signed-in operator, the navigation, and the page. */
 export function ConsolePage(): JSX.Element {
   const read = useLive(() => readJson<Me>('/api/me'))
   useSignalEffect(() => {

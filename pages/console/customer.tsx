@@ -13,7 +13,7 @@ import { exact, micro, money, question, titleOf, useLive } from './operator.ts'
 import { dayColumns, Figure, shareColumns } from './overview.tsx'
 import type { CustomerPage, EntryView, KeyView, LimitView, ModelSums } from './wire.ts'
 
-/** One customer: money, use, keys, limits and what operators did. */
+/** One customer: money, use, keys, limits and operators' actions. */
 export function OneCustomerPage(): JSX.Element {
   const id = place.value.query.get('id') ?? ''
   const page = useLive(() => question('customer', { customer: id }), id)
@@ -120,7 +120,7 @@ const latestColumns: readonly Column<EntryView>[] = [
   },
 ]
 
-/** The customer's keys and wallets, what was refused, and who changed that. */
+/** The customer's keys and wallets, refused requests, and who changed what. */
 function Access({ page: { keys, wallets, limits, acts } }: { page: CustomerPage }): JSX.Element {
   return (
     <>

@@ -10,7 +10,7 @@ import { act, money } from './operator.ts'
 import { may } from './session.ts'
 import { type JobView, jobStates } from './wire.ts'
 
-/** Queued work, and giving back what it cost. */
+/** Queued work, with its refunds. */
 export function JobsPage(): JSX.Element {
   const refunded = useSignal<JobView | null>(null)
   const columns: readonly Column<JobView>[] = [

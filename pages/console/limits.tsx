@@ -10,7 +10,7 @@ import { CustomerLink } from './list.tsx'
 import { act, question, useLive } from './operator.ts'
 import { may } from './session.ts'
 
-/** Who hits which limit, and who is blocked. */
+/** Which callers hit which limits, and which are blocked. */
 export function LimitsPage(): JSX.Element {
   const limits = useLive(() => question('limits', {}))
   const lifted = useSignal<string | null>(null)

@@ -26,7 +26,7 @@ export interface UpstreamRow {
   failures: number
 }
 
-/** `POST /api/models/try`: what came of one probe. */
+/** `POST /api/models/try`: the result of one probe. */
 export interface ModelTried {
   outcome: 'works' | 'refused' | 'busy' | 'silent' | 'failed'
   tookMs: number

@@ -17,7 +17,7 @@ const liveEveryMs = 3_000
 /** A large ledger takes a while to sum. */
 const overviewEveryMs = 30_000
 
-/** The first of this many days, in UTC, today included. */
+/** The first of this many days, in UTC, including today. */
 const since = (days: number): string => new Date(Date.now() - (days - 1) * dayMs).toISOString().slice(0, 10)
 
 /** Money, usage and problems. */

@@ -13,7 +13,7 @@ interface PasswordProps {
   tell(path: string, body: object): Promise<void>
 }
 
-/** The operator's password, for where neither a link nor a passkey works. */
+/** The operator's password, for places where neither a link nor a passkey works. */
 export function PasswordSection({ sinceMs, tell }: PasswordProps): JSX.Element {
   const open = useSignal<'set' | 'remove' | null>(null)
   const close = () => (open.value = null)
@@ -109,7 +109,7 @@ function SetDialog({ tell, close }: Pick<PasswordProps, 'tell'> & { close(): voi
   )
 }
 
-/** Tells password managers whose password the form takes. */
+/** Tells password managers to which user the form's password belongs. */
 export const UserName = (): JSX.Element => (
   <input name="username" autocomplete="username" value={me.value?.by ?? ''} readOnly hidden />
 )

@@ -43,7 +43,7 @@ const columns: readonly Column<PaymentView>[] = [
   { name: 'Last change', show: ({ updatedAtMs }) => <Time atMs={updatedAtMs} /> },
 ]
 
-/** What to do about a stuck payment. */
+/** The steps for a stuck payment. */
 function Steps({ steps }: Pick<PaymentView, 'steps'>): JSX.Element {
   return (
     <details open={true}>
@@ -80,7 +80,7 @@ function LookDialog({ row, done }: { row: PaymentView; done(): void }): JSX.Elem
   )
 }
 
-/** What keeps this process from settling payments. */
+/** The problems that keep this process from settling payments. */
 function Problems(): JSX.Element | null {
   const read = useLive(() => postJson<PaymentProblems>('/api/payment-problems', {}))
   const problems = read.value.value?.problems ?? []

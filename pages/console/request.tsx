@@ -14,7 +14,7 @@ import { Figure } from './overview.tsx'
 import { may } from './session.ts'
 import type { EntryView, Recent, RecentRequest, RequestView, SignedReceipt } from './wire.ts'
 
-/** All that is known of one request: money, model, engine, times, job and receipt. */
+/** Everything that is known about one request: money, model, engine, times, job and receipt. */
 export function OneRequestPage(): JSX.Element {
   const id = place.value.query.get('id') ?? ''
   const page = useLive(() => question('request', { request: id }), id)
@@ -137,7 +137,7 @@ function Receipt({ receipt: { charge, refund } }: { receipt: SignedReceipt }): J
   )
 }
 
-/** What the service still has about the request's times. */
+/** The times of the request, as far as the service still has them. */
 function Times({ recent }: { recent: Recent | null }): JSX.Element {
   const request = recent?.request ?? null
   return (

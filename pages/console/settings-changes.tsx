@@ -23,12 +23,12 @@ interface ChangeSettingsProps {
   done(): Promise<void>
 }
 
-/** Prices, limits and which models are sold, with a dialog to change each, and one that shows what it would write. */
+/** Prices, limits and the models on sale, with a dialog to change each, and one that shows what it would write. */
 export function ChangeSettings({ edits, done }: ChangeSettingsProps): JSX.Element {
   const open = useSignal<Open | null>(null)
   const drafted = useSignal<{ changes: readonly SettingsChange[]; diff: readonly string[] } | null>(null)
   const { version, models, limits, plan } = edits
-  // The draft is asked for while the first dialog is open, so that it shows what is wrong.
+  // The draft is requested while the first dialog is open, so that the dialog shows any error.
   const review = async (changes: readonly SettingsChange[]) => {
     const { diff } = await postJson<SettingsDraft>('/api/settings/draft', { version, changes })
     drafted.value = { changes, diff }
@@ -265,7 +265,7 @@ interface ReviewDialogProps extends ChangeSettingsProps, Pick<DialogProps, 'clos
   diff: readonly string[]
 }
 
-/** What would be written, before it is. */
+/** Shows what would be written, before it is written. */
 function ReviewDialog({
   version,
   changes,

@@ -14,16 +14,18 @@ export interface SettingsView {
     otherFeatures: string[]
     models: { id: string; type: string; engines: string[]; enabled: boolean }[]
   } | null
-  /** Settings that differ from those of the start, and need another one. */
+  /** Settings whose changes take effect only after a restart. */
   waitForRestart: string[]
-  /** What owners may change here; null where there are faults. */
+  /** What owners may change here; null if there are faults. */
   edits: SettingsEdits | null
 }
 
 export interface SettingsEdits {
-  /** Of the file as it is now: a change names it, and is refused if the file has another one by then. */
+  /**
+   * The version of the file as it is now. A change names it, and is refused if the file has another version by then.
+   */
   version: string
-  /** Whether the service runs by this version. If not, a change also loads what was edited by hand. */
+  /** Whether the service runs with this version. If not, a change also loads what was edited by hand. */
   isLoaded: boolean
   plan: (typeof planNames)[number]
   models: { model: string; type: string; isOn: boolean; prices: { name: string; usd: string }[] }[]
@@ -33,7 +35,7 @@ export interface SettingsEdits {
 
 export const limitScopes = ['types', 'models', 'apiKey', 'global'] as const
 
-/** A limit of the file per minute; null where the plan's applies. */
+/** A limit per minute in the file; null where the plan's limit applies. */
 export interface LimitSetting {
   scope: (typeof limitScopes)[number]
   /** A type such as `image`, or a model's id. */
@@ -48,7 +50,7 @@ export type SettingsChange =
   | ({ kind: 'limit' } & LimitSetting)
   | { kind: 'plan'; plan: (typeof planNames)[number] }
 
-/** `POST /api/settings/draft`: lines with `-`, `+` or a space before them. Values that pages never show are dots. */
+/** `POST /api/settings/draft`: lines that begin with `-`, `+` or a space. Values that pages never show are dots. */
 export interface SettingsDraft {
   diff: string[]
 }

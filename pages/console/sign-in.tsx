@@ -80,7 +80,7 @@ interface PasswordFormProps {
   submit(event: SubmitEvent): Promise<void>
 }
 
-/** For where neither a link nor a passkey works. */
+/** For places where neither a link nor a passkey works. */
 function PasswordForm({ isBusy, submit }: PasswordFormProps): JSX.Element {
   return (
     <details>

@@ -72,7 +72,7 @@ export interface YourSignIn {
 
 /** `POST /api/your-sign-in/password-request`: a new secret of one-time codes, which is shown only now. */
 export interface PasswordSetup {
-  /** Base32, as authenticators take it. */
+  /** Base32, as authenticators accept it. */
   secret: string
   uri: string
   qr: QrCode
@@ -80,7 +80,7 @@ export interface PasswordSetup {
   setup: string
 }
 
-/** The fewest and the most characters of a password. */
+/** The minimum and the maximum length of a password. */
 export const passwordCharacters = { least: 12, most: 256 }
 
 export interface SessionView {
@@ -155,7 +155,7 @@ export interface SignedReceipt {
   refund: string | null
 }
 
-/** `POST /api/payment-problems`: what keeps payments from being settled, as sentences. */
+/** `POST /api/payment-problems`: the problems that keep payments from being settled, as sentences. */
 export interface PaymentProblems {
   problems: string[]
 }
@@ -187,7 +187,7 @@ export interface Sums {
   refundedUsd: string
   writtenOffUsd: string
   stakingUsd: string
-  /** What customers paid: charged, less the three before it. */
+  /** What customers paid: the charges less the three amounts before it. */
   revenueUsd: string
   toppedUpUsd: string
   grantedUsd: string

@@ -100,6 +100,6 @@ async function sendOnce(method: 'GET' | 'POST', path: string, body?: unknown): P
   )
 }
 
-/** What to show for any thrown error. */
+/** The message for any thrown error. */
 export const refusedOf = (error: unknown): Refused =>
   error instanceof RefusedError ? error : { happened: 'This page failed.', next: 'Reload it.' }

@@ -9,7 +9,7 @@ interface DialogFormProps {
   title: string
   /** The label of the button. */
   action: string
-  /** Throws what the server refused, which the dialog shows; closes it otherwise. */
+  /** Throws the server's refusal, which the dialog shows; otherwise closes the dialog. */
   submit(form: FormData): Promise<void>
   close(): void
   children: ComponentChildren

@@ -12,7 +12,7 @@ export function Waiting({ problem }: { problem: Refused | null }): JSX.Element {
   return problem ? <RefusedNote refused={problem} /> : <p class="quiet">Reading…</p>
 }
 
-/** The cursors of the pages that were turned to. Another filter begins with the first page. */
+/** The cursors of the pages so far. With another filter, the list begins at the first page. */
 export function useTurned(filter: Readonly<Record<string, string>>): Signal<readonly string[]> {
   const turned = useSignal<readonly string[]>([])
   const key = JSON.stringify(filter)
@@ -24,7 +24,7 @@ export function useTurned(filter: Readonly<Record<string, string>>): Signal<read
   return turned
 }
 
-/** How a list looks, whatever it lists. */
+/** The parts that every list has. */
 export interface ListLook<Row> {
   caption: string
   columns: readonly Column<Row>[]

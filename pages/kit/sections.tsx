@@ -39,7 +39,7 @@ interface SectionHeadingProps {
   title: string
   /** The name of the whole page, in the title of its tab. */
   of: string
-  /** Whether it is known who is signed in, and so which section is shown. */
+  /** Whether it is known who is signed in, and therefore which section is shown. */
   isReady?: boolean
 }
 
@@ -51,7 +51,7 @@ export function SectionHeading({ title, of, isReady = true }: SectionHeadingProp
   useEffect(() => {
     document.title = `${title} · ${of}`
     said.value = ''
-    // A screen reader reads the first section by itself, and each later one from its heading.
+    // A screen reader reads the first section anyway, and each later one from its heading.
     if (!isFirst.current && isReady) heading.current?.focus()
     if (isReady) isFirst.current = false
   }, [path, title])

@@ -39,7 +39,7 @@ interface CardProps {
   approval: PendingApproval
   nowMs: number
   data: WalletData
-  /** Takes over the focus from the card. */
+  /** Takes the focus from the card. */
   decided(): void
 }
 

@@ -35,7 +35,7 @@ const columns: readonly Column<ListedReceiptView>[] = [
   { name: 'Receipt', show: () => null, text: ({ receipt }) => receipt ?? '' },
 ]
 
-/** The problem is shown with its check; the others are only in the file. */
+/** The problem is shown with its check; the other columns are only in the file. */
 const inTable = columns.filter(({ name }) => !['Problem', 'Transaction', 'Receipt'].includes(name))
 
 function What({ what, usage }: { what: string; usage: string }): JSX.Element {
@@ -148,7 +148,7 @@ export function Receipts({ data }: { data: WalletData }): JSX.Element {
 /** The most rows that the server returns at once, for a file. */
 const rowsAtOnce = 1_000
 
-/** All that match, part by part. */
+/** All matching rows, page by page. */
 async function allReceipts(filter: ReceiptFilter): Promise<ListedReceiptView[]> {
   const rows: ListedReceiptView[] = []
   for (;;) {

@@ -15,7 +15,7 @@ import {
 /** How often each is read while the page is visible. The journal is local; balances need a chain and the service. */
 const everyMs = { wallet: 2_000, holdings: 20_000, spending: 10_000, receipts: 10_000 }
 
-/** All that the page shows, read from its server. */
+/** Everything that the page shows, read from its server. */
 export function walletData() {
   const days = signal<number>(spendingDays[1])
   const filter = signal<ReceiptFilter & { from: number }>({ from: 0 })

@@ -17,7 +17,7 @@ export interface WalletState {
   isDryRun: boolean
   stop: StopState
   caps: readonly CapState[]
-  /** What the daily and total caps leave, whichever is less. */
+  /** The lower of what the daily and the total cap leave. */
   left: string
   /** When the oldest payment stops counting against the 24-hour cap; null if nothing was paid. */
   moreFromMs: number | null
@@ -33,7 +33,7 @@ export interface WalletState {
 export interface WalletAddress {
   address: string
   chain: string
-  /** The one whose account at the service is used, where that is decided. */
+  /** The address whose account at the service is used, if that is decided. */
   isPayer: boolean
   /** Null for test money, which no telephone should send. */
   qr: QrCode | null
@@ -59,7 +59,7 @@ export interface CapState {
   left: string | null
   /** The variable or the file that sets it; null for the default. */
   setBy: string | null
-  /** Where it can be raised, a sentence. */
+  /** Where it can be raised, in a sentence. */
   raising: string
 }
 
@@ -126,7 +126,7 @@ export interface Spending {
   unknown: number
   /** Some rows of this period were deleted, or there are more than are read at once. */
   isPartial: boolean
-  /** Every day, the oldest first, those without a charge too. */
+  /** Every day, the oldest first, including those without a charge. */
   byDay: readonly { day: string; spent: string; paid: string }[]
   byModel: readonly SpentOn[]
   byTool: readonly SpentOn[]
@@ -195,7 +195,7 @@ export interface PageForms {
   'POST /api/send': { to: string; usd: string; facilitator: string; ending: string; passphrase: string }
 }
 
-/** Money back as it would be sent, for the owner to compare and confirm. */
+/** The planned transfer of money back, for the owner to compare and confirm. */
 export interface PlannedSend {
   /** The same transfer is pending: this continues it and sends no second one. */
   isRepeated: boolean
@@ -203,16 +203,16 @@ export interface PlannedSend {
   to: string
   chain: string
   amount: string
-  /** The same amount as the form sends it. */
+  /** The exact amount that the form sends. */
   usd: string
   balance: string
   /** Reserved for payments that may still be collected. */
   held: string
-  /** Who settles it. */
+  /** Who settles the transfer. */
   through: string
   facilitator: string
   notes: readonly string[]
-  /** How many characters of the address the owner repeats. */
+  /** How many characters of the address the owner must repeat. */
   lastCharacters: number
 }
 

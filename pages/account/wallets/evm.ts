@@ -9,7 +9,7 @@ interface Provider {
 export interface EvmWallet {
   kind: 'evm'
   name: string
-  /** Tells wallets with the same name apart. */
+  /** Distinguishes wallets with the same name. */
   hint: string
   provider: Provider
 }
@@ -17,7 +17,7 @@ export interface EvmWallet {
 /** Extensions that share one page announce themselves within milliseconds. */
 const announceMs = 400
 
-/** Reports each wallet as it announces itself; returns what stops listening. */
+/** Reports each wallet as it announces itself; returns a function that stops listening. */
 export function watchEvmWallets(found: (wallet: EvmWallet) => void): () => void {
   let count = 0
   const onAnnounce = (event: Event) => {
@@ -75,7 +75,7 @@ function signatureOf(value: unknown): string {
   return value
 }
 
-/** The number of the chain that the wallet is on at this moment; null if it names none. */
+/** The number of the wallet's current chain; null if it names none. */
 export async function chainOf(wallet: EvmWallet): Promise<number | null> {
   const value = await ask(wallet, 'eth_chainId')
   const isNumber = typeof value === 'string' && /^(0x[\da-f]{1,12}|\d{1,15})$/i.test(value)

@@ -17,7 +17,7 @@ interface Props {
   clock: ServerClock
 }
 
-/** Micro-USD of an amount as people type it; null for anything else. */
+/** Micro-USD of an amount as users type it; null for anything else. */
 function microUsdOf(text: string): bigint | null {
   const [, whole, fraction = ''] = /^(\d{1,6})(?:\.(\d{1,6}))?$/.exec(text.trim().replace(',', '.')) ?? []
   return whole === undefined ? null : BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
@@ -29,7 +29,7 @@ async function payerOf(wallet: BrowserWallet): Promise<Payer> {
   return { kind: 'solana', wallet, address: connected.address, connected }
 }
 
-/** What the wallet and the server answer about a payment before it is shown. */
+/** The answers of the wallet and the server about a payment, before it is shown. */
 async function prepare(wallet: BrowserWallet, offer: Offer, amount: string): Promise<ChosenPayment> {
   const payer = await payerOf(wallet)
   const chain = payer.kind === 'evm' ? await chainOf(payer.wallet) : null
@@ -110,7 +110,7 @@ interface AmountProps {
   change(text: string): void
 }
 
-/** The amount to pay, with what it buys. */
+/** The amount to pay, and the credit that it buys. */
 function Amount({ text, least, change }: AmountProps): JSX.Element {
   const amount = microUsdOf(text)
   return (

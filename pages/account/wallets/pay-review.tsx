@@ -7,7 +7,7 @@ import { chainNumber, type Order, type ServerClock, signPayment, usdcText } from
 import { payWith } from './send-payment.ts'
 import { useWalletCall, WalletCallNote } from './wallet-call.tsx'
 
-/** A payment as its user chose it, with what the wallet and the server answered about it. */
+/** A payment as the user chose it, with the answers of the wallet and the server. */
 export interface ChosenPayment {
   order: Order
   isOwnAccount: boolean
@@ -21,7 +21,7 @@ interface Props {
   back(): void
 }
 
-/** The whole payment before it is signed: what it costs, who gets it, and which account gets the credit. */
+/** The whole payment before it is signed: its cost, the payee, and the account that gets the credit. */
 export function PayReview({ chosen, clock, back }: Props): JSX.Element {
   const { order, isOwnAccount } = chosen
   const { offer, payer, amount } = order

@@ -7,7 +7,7 @@ import { readDraft } from './solana-draft.ts'
 import { base64Of, bytesOfBase64, evmAddressOf, memberOf, solanaAddressOf, WalletRefusal } from './untrusted.ts'
 import type { Draft, DraftOrder, PayableNetwork, TopUpTerms } from './wire.ts'
 
-/** What the service asks to be paid, and the signed payment for it. Nothing here sends a payment. */
+/** The service's payment options, and the signed payment for one of them. Nothing here sends a payment. */
 
 /** One option of the 402 of a top-up, as the service sent it. */
 interface Requirement {
@@ -28,7 +28,7 @@ export interface Offer {
 
 export const topUpPath = '/api/v1/x402/top-up'
 
-/** Asks what may be paid, without a payment. Options that this page does not fully understand are left out. */
+/** Fetches the payment options, without a payment. Options that this page does not fully understand are left out. */
 export async function readOffers({ networks }: TopUpTerms): Promise<Offer[]> {
   const response = await fetch(topUpPath, { method: 'POST', cache: 'no-store', redirect: 'error' }).catch(() => null)
   if (response?.status === 429) throw new WalletRefusal('Too many requests to the service.', 'Try again in a minute.')
@@ -83,7 +83,7 @@ export interface SignedPayment {
 
 export const chainNumber = ({ on }: Offer): number => Number(on.network.split(':')[1])
 
-/** Lets the wallet sign one payment, after a last look at its account and chain. Sends nothing. */
+/** Lets the wallet sign one payment, after a last check of its account and chain. Sends nothing. */
 export async function signPayment(order: Order, clock: ServerClock): Promise<SignedPayment> {
   const { offer, payer, amount } = order
   const payload =

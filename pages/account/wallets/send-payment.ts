@@ -4,23 +4,23 @@ import { type SignedPayment, topUpPath } from './payment.ts'
 import { bytesOfBase64, memberOf, shownText, WalletRefusal } from './untrusted.ts'
 
 /**
- * Sends a signed payment until its outcome is known, always the same one. It is kept in `sessionStorage` before it is
- * sent, so a reload continues with it, and nothing else is signed while it is open.
+ * Sends a signed payment until its outcome is known, and always the same one. It is kept in `sessionStorage` before it
+ * is sent, so a reload continues with it, and nothing else is signed while it is open.
  */
 
 interface OpenPayment extends SignedPayment {
   /** True if it may have reached the service already. */
   wasSent: boolean
-  /** The customer who signed it. Its details and outcome are shown to no other. */
+  /** The customer who signed it. Its details and outcome are shown to no one else. */
   account: string
 }
 
-/** The payment whose outcome is not known; the last outcome; and whether it is being sent at this moment. */
+/** The payment whose outcome is unknown; the last outcome; and whether the payment is being sent at this moment. */
 export const open = signal<OpenPayment | null>(null)
 export const outcome = signal<(Outcome & { account: string }) | null>(null)
 export const isSending = signal(false)
 
-// An outcome ends with the sign-in; an open payment outlives it, because it is the only copy.
+// An outcome ends with the sign-in. An open payment outlives it, because this is the only copy.
 effect(() => {
   if (me.value === null) outcome.value = null
 })
@@ -44,7 +44,7 @@ export function takeUpPayment(): void {
     const wasSent = memberOf(kept, 'wasSent') !== false
     open.value = { header, networkName: `${networkName}`, payer: `${payer}`, amount, account: `${account}`, wasSent }
   } catch {
-    // This page did not write what it cannot parse.
+    // A stored value that cannot be parsed was not written by this page.
   }
 }
 
@@ -68,7 +68,7 @@ export async function sendAgain(): Promise<void> {
   isSending.value = true
   for (let left = tries; left > 0 && open.value; left--) {
     const payment: OpenPayment = open.value
-    // A page that is closed during this try does not learn whether it reached the service.
+    // A page that is closed during this try does not learn whether the payment reached the service.
     keep({ ...payment, wasSent: true })
     const answer = await sendOnce(payment)
     outcome.value = { ...answer, account: payment.account }
@@ -122,14 +122,14 @@ async function sendOnce({ header, wasSent }: OpenPayment): Promise<Outcome> {
   return { state: 'open', ...openFor(response.status, body, wasSent), retrySeconds: wait }
 }
 
-/** What an answer means for a payment that stays open. An unknown answer may come from a proxy, at any moment. */
+/** What an answer means for a payment that stays open. An unknown answer may come from a proxy at any moment. */
 function openFor(status: number, body: unknown, wasSent: boolean): { happened: string; isUntouched: boolean } {
   if (status === 429)
     return { happened: 'Too many requests: the service has not looked at the payment yet.', isUntouched: true }
   const error = memberOf(body, 'error')
   if (error === 'X402_SETTLEMENT_PENDING')
     return { happened: 'The service has the payment, and it is not settled yet.', isUntouched: false }
-  // Without this hint the service failed at an unknown moment, perhaps after it submitted the payment.
+  // Without this hint, the service failed at an unknown moment, perhaps after it submitted the payment.
   const isUntouched = error === 'X402_TOP_UP_FAILED' && memberOf(memberOf(body, 'details'), 'retry') === 'same-payload'
   const happened =
     isUntouched && !wasSent
@@ -157,7 +157,7 @@ function transactionIn(settlement: string): string {
   }
 }
 
-/** Messages for the reasons that the user can do something about. */
+/** Messages for the reasons that the user can fix. */
 const reasons: Readonly<Record<string, readonly [happened: string, next: string]>> = {
   insufficient_funds: [
     'The wallet holds too little USDC on this network.',

@@ -19,9 +19,9 @@ type Method = (...input: unknown[]) => unknown
 export interface SolanaWallet {
   kind: 'solana'
   name: string
-  /** Tells wallets with the same name apart. */
+  /** Distinguishes wallets with the same name. */
   hint: string
-  /** The wallet's own features, read anew for each call. */
+  /** The wallet's own features, read again for each call. */
   source: unknown
   canSignIn: boolean
   canPay: boolean
@@ -29,7 +29,7 @@ export interface SolanaWallet {
 
 export interface SolanaAccount {
   address: string
-  /** As the wallet gave it, and gets it back. */
+  /** The wallet's own object, which is passed back to it unchanged. */
   account: unknown
 }
 
@@ -38,7 +38,7 @@ const mainnet = 'solana:mainnet'
 const transactionBytes = 1_232
 const messageBytes = 4_096
 
-/** Reports each wallet as it registers; returns what stops listening. */
+/** Reports each wallet as it registers; returns a function that stops listening. */
 export function watchSolanaWallets(found: (wallet: SolanaWallet) => void): () => void {
   const register = (...wallets: unknown[]) => {
     for (const each of wallets.slice(0, 20)) {
@@ -108,8 +108,8 @@ interface SignedMessage {
 }
 
 /**
- * Returns the text that was signed, which is the wallet's own where only `solana:signIn` is there; the server reads it
- * as strictly as ours.
+ * Returns the text that was signed. If the wallet offers only `solana:signIn`, it writes the text itself; the server
+ * parses it as strictly as ours.
  */
 export async function signSolanaChallenge(
   wallet: SolanaWallet,

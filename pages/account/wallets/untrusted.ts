@@ -15,7 +15,7 @@ export class WalletRefusal extends Error implements Refused {
   }
 }
 
-/** What to show of anything thrown while a wallet was used. */
+/** The message for anything thrown while a wallet was used. */
 export const refusalOf = (error: unknown): Refused => (error instanceof WalletRefusal ? error : refusedOf(error))
 
 /** A property of any value; undefined if it is missing or reading it fails. */
@@ -57,7 +57,7 @@ export function bytesOf(value: unknown, least: number, most: number): Uint8Array
 const rejectedCode = 4001
 const busyCode = -32_002
 
-/** What a wallet's own error means. Its message is quoted as text, because it may be the only hint. */
+/** The meaning of a wallet's own error. Its message is quoted as text, because it may be the only hint. */
 export function wordsOfWallet(error: unknown): WalletRefusal {
   if (error instanceof WalletRefusal) return error
   const code = memberOf(error, 'code')
