@@ -1,6 +1,6 @@
 import { defineApp } from '#toolkit/apps/app-page.ts'
 
-/** Looks at a job that a view makes before it leaves the rest to the conversation: a quarter of an hour. */
+/** How often a view polls a job before it leaves the rest to the conversation: for a quarter of an hour. */
 const mostLooks = 45
 const lookSeconds = 20
 

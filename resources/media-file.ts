@@ -17,7 +17,7 @@ export default defineResource({
     if (!found) return null
     const { path, mimeType } = found.file
     const bytes = Buffer.from(found.bytes)
-    // A text may contain words meant for a model; vectors and media are not read as such.
+    // A text may contain words meant for a model; vectors and media are not read as text.
     if (mimeType === 'text/plain') return { text: fromOutside(`file ${basename(path)}`, bytes.toString()) }
     return { base64: bytes.toString('base64'), mimeType }
   },

@@ -119,7 +119,7 @@ interface Ended {
   output_tokens: number | null
 }
 
-/** `stop` is how an answer ends by itself. */
+/** `stop` is the usual end of an answer. */
 function sayEnd({ finish_reason: reason, input_tokens: asked, output_tokens: said }: Ended): string[] {
   const tokens = asked === null || said === null ? [] : [`Tokens: ${asked} in, ${said} out.`]
   if (reason === null || reason === 'stop') return tokens
@@ -128,7 +128,7 @@ function sayEnd({ finish_reason: reason, input_tokens: asked, output_tokens: sai
 
 type Before = { role: 'system' | 'user' | 'assistant'; content: string }
 
-/** The common beginning with the next question ends at the last of these messages. */
+/** A later prompt can share everything up to the last of these messages. */
 const cached = (before: readonly Before[]) =>
   before.map(({ role, content: text }, index) =>
     index < before.length - 1
@@ -143,7 +143,7 @@ function textOf({ choices }: ChatCompletion): string {
   return (content ?? []).flatMap(part => (typeof part.text === 'string' ? [part.text] : [])).join('\n')
 }
 
-/** Media that accompany the text of a question: paths, or addresses where the contract accepts them. */
+/** Media that accompany a prompt: paths, or URLs where the contract accepts them. */
 export interface ChatMediaGiven {
   images: readonly string[]
   audio: readonly string[]

@@ -60,8 +60,8 @@ export default defineTool({
 })
 
 /**
- * Saves what a call has paid for and is only useful as a file. If it cannot be saved, the call counts as undelivered,
- * so repeating it finds the stored result; the failure says so, and what was charged.
+ * Saves a result that the call has paid for and that is only useful as a file. If it cannot be saved, the call counts
+ * as undelivered, so a repeat finds the stored result; the failure says so, and reports what was charged.
  */
 export async function savingPaid<Result>(
   { signal }: Pick<ToolContext, 'signal'>,

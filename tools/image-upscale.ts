@@ -35,7 +35,7 @@ export default defineTool({
   shows: ({ files }, call) => shownMedia(files, call),
 })
 
-/** Services have two prices: up to twice the size, and beyond. */
+/** Services have two prices: one for up to twice the size, and one beyond. */
 const withPriceNote = (made: Made, scale = 2): Made =>
   scale > 2 && scale < 4
     ? {

@@ -30,6 +30,6 @@ export default defineTool({
   say: sayWaitedJob,
   files: filesOf,
   shows: ({ file }, call) => shownMedia(file ? [file] : [], call),
-  // A caller that does not wait wants the state now.
+  // A caller that does not wait wants the current state.
   goesOnAs: (job, { wait_seconds }) => (wait_seconds === 0 ? null : runningJob(job)),
 })

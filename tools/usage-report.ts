@@ -33,9 +33,13 @@ export default defineTool({
   output: z.object({
     days: z.number(),
     total_usd: Usd,
-    /** For an account according to the service, or for this wallet according to its own receipts from this service. */
+    /**
+     * For an account, according to the service; or for this wallet, according to its own receipts from this service.
+     */
     source: z.enum(['service', 'receipts']),
-    /** Charges of unknown amount, which no sum includes; null for an account, where the service reports everything. */
+    /**
+     * Charges of unknown amount, which no sum includes; null for an account, because the service reports everything.
+     */
     unknown_charges: z.number().nullable(),
     /** Only the newest charges are read, so older ones of these days are in no sum. */
     is_partial: z.boolean(),
