@@ -8,9 +8,9 @@ import { engines, frameworks, gatewayOverrides, gateways, llama, protocol } from
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /**
- * Installs optional packages that are several times farebox's own size, at the tested releases. They are neither in the
- * lock file nor in `npm ci`. They are in folders of their own, because npm would remove other packages beside them, and
- * are linked from there.
+ * Installs optional packages that together are several times the size of farebox, at the tested releases. They are
+ * neither in the lock file nor installed by `npm ci`. Each is in a folder of its own, because npm would remove other
+ * packages beside it, and is linked from there.
  */
 function install(name: string, releases: Record<string, string>, options: readonly string[]): void {
   const folder = join(root, '.peers', name)

@@ -37,7 +37,7 @@ export const textOfImage = (image: string): string =>
     .map(([, line = '']) => line.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'))
     .join('')
 
-/** Wraps a long line between words, under its own beginning. */
+/** Wraps a long line between words, indented to its own beginning. */
 function fold(line: string): string[] {
   const indent = ' '.repeat(/^\s*/.exec(line)?.[0].length ?? 0)
   const parts = []

@@ -19,7 +19,7 @@ export async function buildPackage(root: string, dist = join(root, 'dist')): Pro
   const part = await mkdtemp(join(dirname(dist), '.dist-'))
   try {
     const chunks = await bundle(root, part)
-    // A page's script is a text in the bundle, so its packages are asked for by themselves.
+    // A page's script is a text in the bundle, so the packages in it are listed separately.
     const packages = await bundledPackages([...chunks, ...(await pageChunks())])
     await writeFile(join(part, 'THIRD-PARTY.txt'), await thirdPartyNotice(packages))
     await writeFile(join(part, 'sbom.cdx.json'), await billOfMaterials(root, packages))

@@ -17,8 +17,8 @@ import { startGroups } from './start-groups.ts'
 import { supportedNodeFile } from './supported-node.ts'
 
 /**
- * Bundles every entry with shared chunks into `dist`; returns the chunks, which show what they contain. It is built
- * twice: the split of the first build shows what is read at startup, and configures the second.
+ * Bundles every entry with shared chunks into `dist`; returns the chunks, which show what they contain. The bundle is
+ * built twice: the first build shows what is read at startup, which configures the second.
  */
 export async function bundle(root: string, dist: string): Promise<OutputChunk[]> {
   checkEntries(root)
@@ -71,7 +71,7 @@ const common = (root: string): InputOptions => ({
     },
   },
   transform: { target: 'node22.19' },
-  // An unresolved import is only a warning here and would fail at a user's.
+  // An unresolved import is only a warning here, and would fail at a user's machine.
   onLog(level, log, tell) {
     // A module that a start needs at once is in one chunk, even if it is also imported dynamically.
     if (log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
@@ -83,10 +83,10 @@ const output: OutputOptions = {
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
-  // Names are kept, because people read stack traces and error classes.
+  // Names are kept, because users read stack traces and error classes.
   minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
   comments: false,
-  // The message for an old Node comes first.
+  // The error for an old Node must come first.
   banner: `import'./${supportedNodeFile}';`,
 }
 
@@ -122,8 +122,8 @@ const FROM_A_PACKAGE = /[\\/]node_modules[\\/]/
 
 /**
  * Our own schemas use the zod that is installed with farebox, because a user's program may mix its schemas with ours. A
- * bundled package keeps the zod that it was built for: its schemas never meet others, and the installed one may be
- * another major version. Bundled, it also starts a third faster than from zod's many files.
+ * bundled package keeps the zod that it was built for: its schemas never meet others, and the installed zod may be
+ * another major version. Bundled, the package also starts a third faster than with zod's many files.
  */
 const sharedZod: Plugin = {
   name: 'shared zod',

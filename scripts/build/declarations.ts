@@ -26,7 +26,7 @@ export async function declarations(root: string, dist: string): Promise<void> {
   const declarationOf = (path: string): string => path.replace(/\.ts$/, '.d.ts')
   const inTheWay = complaints.filter(({ path }) => path === null)
   if (inTheWay.length === 0) for (const door of Object.values(doors)) await show(declarationOf(door), [])
-  // A private file may have types that no declaration can name; a public one may not.
+  // A private declaration may have types that cannot be named; a public one may not.
   const serious = complaints.filter(({ path }) => path === null || shown.has(declarationOf(path)))
   if (serious.length > 0) {
     throw new Error(`The declarations cannot be written:\n${serious.map(({ line }) => line).join('\n')}`)
@@ -37,7 +37,7 @@ export async function declarations(root: string, dist: string): Promise<void> {
 }
 
 interface Complaint {
-  /** Relative to the root; null if no file of ours is at fault. */
+  /** Relative to the root; null if none of our files is at fault. */
   path: string | null
   line: string
 }
@@ -63,7 +63,7 @@ async function emit(root: string, outDir: string): Promise<Complaint[]> {
 /** The `imports` of package.json: `#room/*` and its target. */
 type PackageImports = Readonly<Record<string, string>>
 
-/** Users of the package have these; any other package in a public type would be one that they must install. */
+/** Users of the package have these; any other package in a public type is one that they would have to install. */
 const PUBLIC_PACKAGES = /^(zod(\/.*)?|node:.*)$/
 const SPECIFIER = /((?:\bfrom|\bimport)\s*\(?\s*)(['"])([^'"]+)\2/g
 
@@ -106,7 +106,7 @@ const BEGINNING = new RegExp(`${reference}[.:;] (.)`, 'g')
 
 /**
  * Removes references in comments to documents that users do not have: a remark such as `(brief §2.6)`, and one at the
- * start of a sentence. Throws the line if another one is left, because it must then be reworded.
+ * start of a sentence. Throws the line if another reference is left, because that line must be reworded.
  */
 export function publicComments(path: string, text: string): string {
   const stripped = text

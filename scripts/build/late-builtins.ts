@@ -1,9 +1,9 @@
 import type { Plugin } from 'rolldown'
 
 /**
- * Reads Node's own modules at run time instead of importing them. An import reads every export, and some of those load
- * more: `node:http` all of `fetch`, `node:crypto` all of Web Crypto. It is also resolved anew for each file. And an older
- * Node fails on an import that it lacks before the message for it is printed.
+ * Reads Node's own modules at run time instead of importing them. An import reads every export, and some exports load
+ * more: those of `node:http` all of `fetch`, those of `node:crypto` all of Web Crypto. An import is also resolved again
+ * for each file. And on an older Node, an import that it lacks would fail before the error for an old Node is printed.
  */
 export const lateBuiltins: Plugin = {
   name: 'late builtins',
@@ -34,8 +34,8 @@ interface Member {
 }
 
 /**
- * Modules that take milliseconds to load, and their functions that are only ever called. They are loaded by the first
- * call, which comes after `farebox mcp` has answered.
+ * Modules that take milliseconds to load, and those of their functions that are only ever called. The first call loads
+ * the module, after `farebox mcp` has answered.
  */
 const functions: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': ['createHash', 'createHmac', 'randomBytes', 'randomUUID', 'timingSafeEqual'],

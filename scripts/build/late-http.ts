@@ -6,8 +6,8 @@ const GLOBALS = '\0late-globals'
 
 /**
  * Starts a server without Node's `fetch`, which takes a tenth of a start and which most services never use. The adaptor
- * from Node's messages to web requests derives classes from it as it loads; here they get their base when one of them is
- * constructed.
+ * from Node's messages to web requests derives classes from it as it loads; here these classes get their base when one
+ * of them is first constructed.
  */
 export const lateHttp: Plugin = {
   name: 'late http',
@@ -29,7 +29,7 @@ export const lateHttp: Plugin = {
 const noHttp2 = `export class Http2ServerRequest {}
 export const constants = { NGHTTP2_NO_ERROR: 0 }`
 
-/** What the adaptor does as it loads, and what it does instead. */
+/** The adaptor's code at loading, and its replacement. */
 const adapted: Readonly<Record<string, string>> = {
   'const GlobalHeaders = globalThis.Headers;': `const GlobalHeaders = late('Headers');`,
   'globalThis.Headers === GlobalHeaders ?': 'true ?',

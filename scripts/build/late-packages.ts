@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Plugin } from 'rolldown'
 
-/** The entry point of its functions, which is in a separate file. */
+/** The entry point with its functions, which is in a separate file. */
 const tokenizer = 'gpt-tokenizer/encoding/o200k_base'
 const tokenizerFile = 'tokenizer'
 const tokenizerFunctions = ['countTokens', 'decode', 'encode']
@@ -74,7 +74,7 @@ export class Agent {
   dispatch(options, handler) {
     if (!this.#agent) {
       this.#agent = new (undici().Agent)(this.#options)
-      // It refuses by itself what comes too late.
+      // It refuses anything that comes too late.
       this.#end?.(this.#agent)
     }
     return this.#agent.dispatch(options, handler)

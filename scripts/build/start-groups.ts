@@ -67,16 +67,16 @@ const groups = [
   ...['running', 'serving', 'trying'],
 ]
 
-/** It reads what a service reads, and would put that, with its packages, before the doors. */
+/** It reads what a service reads, and would place that, with its packages, before the servers' own code. */
 const opensLedger = (name: string): boolean => name === 'question-thread' || name === 'account-question-thread'
 
 type Chunks = ReadonlySet<OutputChunk>
 
 /**
- * Groups what a start reads before it answers into a handful of chunks; otherwise there would be one for each set of
- * entries that share something. Groups are formed by who shares a module, so that no entry reads much that it does not
- * use. The most shared come first, because the bundler adds to a chunk whatever its modules need that no earlier chunk
- * has.
+ * Groups the modules that a start reads before it answers into a handful of chunks; otherwise there would be one chunk
+ * for each set of entries that share something. Modules are grouped by which entries share them, so that no entry reads
+ * much that it does not use. The most shared groups come first, because the bundler adds to a chunk everything that its
+ * modules need and no earlier chunk has.
  */
 export function startGroups(chunks: readonly OutputChunk[]): { name: string; test: (id: string) => boolean }[] {
   const graph = new Graph(chunks)
@@ -90,8 +90,8 @@ export function startGroups(chunks: readonly OutputChunk[]): { name: string; tes
 }
 
 /**
- * `base` is what an entry also reads at startup; `shared` what others read too, without the larger packages below it;
- * `start` what nothing else reads.
+ * `base`: what an entry also reads at startup. `shared`: what others read too, without the larger packages below.
+ * `start`: what no other entry reads.
  */
 function groupsOfMcp(graph: Graph): [OutputChunk, string][] {
   const [start] = graph.rootsOf(mcp)
@@ -107,7 +107,7 @@ function groupsOfMcp(graph: Graph): [OutputChunk, string][] {
   return [...graph.startOf(mcp)].map(chunk => [chunk, group(chunk)])
 }
 
-/** Groups what `serve` and `up` read, from the most shared to what only one of them reads. */
+/** Groups the modules that `serve` and `up` read, from the most shared to those that only one of them reads. */
 function groupsOfServices(graph: Graph): [OutputChunk, string][] {
   const [byServe, byUp] = [graph.startOf(serve), graph.startOf(up)]
   const ofEntries = (is: (name: string) => boolean): Chunks =>
@@ -143,14 +143,14 @@ class Graph {
     this.entries = chunks.filter(({ isEntry }) => isEntry)
   }
 
-  /** Returns everything that reading these chunks leads to. */
+  /** Returns everything that is read as a consequence of reading these chunks. */
   readFrom(
     from: readonly OutputChunk[],
     next: (chunk: OutputChunk) => readonly string[] = ({ imports }) => imports,
   ): Chunks {
     const read = new Set(from)
     for (const chunk of read) {
-      // What is not in the bundle is not a chunk. Iterating a set includes items that are added meanwhile.
+      // Names that are not in the bundle are not chunks. Iterating over a set includes items that are added meanwhile.
       for (const name of next(chunk)) {
         const led = this.#byName.get(name)
         if (led) read.add(led)

@@ -46,7 +46,7 @@ export async function manifest(): Promise<string> {
     prompts,
     keywords,
     license,
-    // The published package contains the page, so this is the one of the same version.
+    // The published package contains the page, so this address is for the same version.
     privacy_policies: [`https://unpkg.com/${name}@${version}/docs/privacy.md`],
     compatibility: { platforms: ['darwin', 'win32', 'linux'], runtimes: { node: `${engines.node}.0` } },
     user_config: {
@@ -79,8 +79,8 @@ const option = ({ type, title, description, default: value, isRequired, isSecret
 })
 
 /**
- * The client replaces the placeholders with the user's arguments. A missing one would leave a gap, so the prompt names only
- * required arguments.
+ * The client replaces the placeholders with the user's arguments. A missing one would leave a gap, so the prompt names
+ * only required arguments.
  */
 function shownPrompt({ name, description, arguments: values, write }: Prompt) {
   const required = Object.entries(values.shape).filter(([, schema]) => !schema.safeParse(undefined).success)

@@ -108,12 +108,12 @@ function schemaOf(schema: z.ZodObject, io: 'input' | 'output'): ObjectSchema {
         delete jsonSchema.description
         delete jsonSchema.required
       }
-      // Any name and any value: what an object takes anyway.
+      // Any name and any value, which an object takes anyway.
       if (isEmpty(jsonSchema.additionalProperties)) {
         delete jsonSchema.additionalProperties
         delete jsonSchema.propertyNames
       }
-      // Nobody sends an empty text on purpose.
+      // No one sends an empty text on purpose.
       if (jsonSchema.minLength === 1) delete jsonSchema.minLength
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum

@@ -22,7 +22,10 @@ const pages = {
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Beside the server that sends it, so that a clone needs no build and the package carries it as any other module. */
+/**
+ * Beside the server that sends the page, so that a clone needs no build and the package includes it like any other
+ * module.
+ */
 export const pageBundles = [
   { path: 'src/agent/wallet-page/page.generated.ts', make: () => pageModule(pages.wallet) },
   { path: 'src/operator/console/page.generated.ts', make: () => pageModule(pages.console) },
@@ -59,7 +62,7 @@ async function bundled({ entry }: Page): Promise<OutputChunk> {
   return chunk
 }
 
-/** Without comments and blanks that a browser skips. */
+/** Without comments and whitespace that a browser skips. */
 const shortStyle = (style: string): string =>
   style
     .replaceAll(/\/\*.*?\*\//gs, '')

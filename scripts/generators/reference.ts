@@ -31,7 +31,7 @@ interface Exported {
   declared: { source: Source; statement: Node; declaration: Node } | { names: readonly string[]; of: string }
 }
 
-/** A declaration that is longer, such as the schema of a request, is in `openapi.yaml` whole. */
+/** Longer declarations, such as the schema of a request, are complete in `openapi.yaml`. */
 const mostLines = 60
 
 /** A page of `docs/reference` for each entry point of the package, generated from the declarations of its exports. */
@@ -62,7 +62,7 @@ function page(door: string, path: string): string {
     .replace(/\n+$/, '\n')
 }
 
-/** Types that the declarations above name, without being exported themselves: shown, because readers need their members. */
+/** Types that the declarations above name but that are not exported: shown, because readers need their members. */
 function usedTypes(exported: readonly Exported[], sources: Map<string, Source>): string[] {
   const shown = new Set(exported.map(({ name }) => name))
   const found: Exported[] = []
@@ -161,7 +161,7 @@ function exportsOf(source: Source, sources: Map<string, Source>): Exported[] {
       return { ...inner, name }
     })
   })
-  // A schema and its type share a name: the schema says more.
+  // A schema and its type share a name; the schema is shown because it says more.
   return [...new Map(found.toReversed().map(each => [each.name, each])).values()]
 }
 
@@ -187,9 +187,9 @@ const plain = (path: string, comment: string): string =>
     .join('\n')
     .trim()
 
-/** How a declaration is written, without what runs: a function without its body, a constant without a long value. */
+/** The declaration without the code that runs: a function without its body, a constant without a long value. */
 function declarationText(source: Source, declaration: Node, name: string): string {
-  // A promise says as much as `async`.
+  // `async` adds nothing if the return type is a promise.
   const slice = (from: number, to: number) =>
     publicComments(source.path, source.text.slice(from, to))
       .trimEnd()
@@ -237,7 +237,7 @@ function classText(declaration: Node, slice: (from: number, to: number) => strin
   return [`${slice(declaration.start, body.start).trim()} {`, ...members, '}'].join('\n')
 }
 
-/** The page of every tool: its arguments and what it returns, printed from the listing that clients get. */
+/** The page of every tool: its arguments and what it returns, generated from the listing that clients get. */
 export async function toolsPage(): Promise<string> {
   const { listing } = await import('#mcp/listing.generated.ts')
   return [

@@ -6,7 +6,7 @@ type Colour = readonly [number, number, number, number]
 /** Pixels per side, as installing clients recommend. */
 const side = 512
 
-/** Distance to the edge of a shape in pixels, negative inside. */
+/** Distance to the edge of a shape in pixels; negative inside. */
 type Shape = (x: number, y: number) => number
 
 const roundedBox =

@@ -35,6 +35,8 @@ export const protocol = {
 /** Frameworks for which there is an example. */
 export const frameworks = { '@langchain/core': '1.4.0', '@langchain/openai': '1.6.0', '@mastra/core': '1.71.0' }
 
-/** What benchmarks compare with, in a folder of its own. With a newer Hono server, Portkey cannot stream. */
+/**
+ * The gateways that benchmarks compare with, in a folder of its own. With a newer Hono server, Portkey cannot stream.
+ */
 export const gateways = { '@portkey-ai/gateway': '1.15.2' }
 export const gatewayOverrides = { '@hono/node-server': '1.13.5' }
