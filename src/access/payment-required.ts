@@ -19,7 +19,7 @@ import type { OverBudget } from '#ledger/charges/funding.ts'
 import type { BodyRoomBytes } from './limits/concurrency.ts'
 import type { LimitSettings } from './limits/limit-rules.ts'
 
-/** What a wallet must sign, with the networks it may sign for. */
+/** The challenge that a wallet must sign, with the networks it may sign for. */
 export interface SignInChallenge {
   info: SignInChallengeInfo
   supportedChains: { chainId: string; type: 'eip191' | 'eip1271' | 'ed25519' }[]
@@ -88,7 +88,7 @@ export function keyLimitReached(
   return limit === 'usd' ? keyUsdLimitReached(headers, budget, needed) : keyStakingLimitReached(headers, budget, needed)
 }
 
-/** The 402 for a wallet with too little credit, to be admitted or for what this call holds. */
+/** The 402 for a wallet with too little credit, either to be admitted or for the hold of this call. */
 export function walletCredit(
   settings: AccessSettings,
   operation: Operation,

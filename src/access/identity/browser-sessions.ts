@@ -5,7 +5,10 @@ import { commitSurely, type Store } from '#ledger/store/store.ts'
 import type { UseNonce } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 
-/** The two halves that a browser keeps: the cookie, which it sends by itself, and the key, which only the page has. */
+/**
+ * Both halves of a session that a browser keeps: the cookie, which the browser sends automatically, and the key, which
+ * only the page has.
+ */
 export interface SessionSecrets {
   cookie: string
   key: string
@@ -18,11 +21,11 @@ export interface SessionMark {
 }
 
 interface SessionRules {
-  /** Begins the names of the marks; no two kinds of sessions share one. */
+  /** The beginning of the marks' names; no two kinds of sessions share one. */
   prefix: string
   /** A session ends when it was not used for this long. */
   idleMs: number
-  /** However busy it is, it ends after this. */
+  /** A session ends after this time even if it is in use. */
   wholeMs: number
   /** A use is recorded at most this often, so that a live page causes few writes. */
   useMs: number
@@ -63,7 +66,7 @@ export class BrowserSessions {
     return secrets
   }
 
-  /** Null for a session that ended, was not used for too long or never was; otherwise this counts as a use. */
+  /** Null for a session that has ended, was not used for too long or never existed; otherwise this counts as a use. */
   async find(secrets: SessionSecrets): Promise<(SessionMark & { subject: string }) | null> {
     const hash = hashOf(secrets)
     const [[session], uses, ended] = await Promise.all([
@@ -110,7 +113,7 @@ export class BrowserSessions {
     return { key: `${this.#name('use', hash)}${part}`, expiresAtMs: nowMs + this.#rules.idleMs }
   }
 
-  /** Those that begin so and have not expired; `rest` is what follows. */
+  /** Marks whose name has this prefix and that have not expired; `rest` is the part after the prefix. */
   async #marks(start: string): Promise<{ rest: string; untilMs: number }[]> {
     const rows = await this.#store.read
       .selectFrom('nonce')
@@ -123,7 +126,7 @@ export class BrowserSessions {
     return rows.map(row => ({ rest: row.id.slice(start.length), untilMs: row.expires_at_ms }))
   }
 
-  /** One that is there already stays as it is. */
+  /** A mark that already exists stays as it is. */
   async #mark(marks: readonly Mark[]): Promise<void> {
     const ops = marks.map(mark => ({ op: 'nonce' as const, ...mark }))
     await commitSurely(this.#store, { id: `${uuidV7(this.#clock.now())}/${this.#rules.prefix}session`, ops })

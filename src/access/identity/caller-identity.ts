@@ -45,8 +45,8 @@ export class CallerIdentity implements Identity {
   }
 
   /**
-   * Sign-ins of a page on this host: a message must name the page's own URI, so that a header for the API begins no
-   * session, and works once whatever the settings say.
+   * Sign-ins of a page on this host: a message must name the page's own URI, so that a header for the API cannot begin
+   * a session. Each message works once, whatever the settings say.
    */
   pageSignIn(uri: string): WalletSignIn {
     return this.#signInBy({ domains: [new URL(uri).host], window: false, uri })
@@ -69,7 +69,7 @@ export class CallerIdentity implements Identity {
     if (operation.auth.length === 0) return readsKey(operation) ? this.#knownKey(header) : null
     const authorization = operation.auth.includes('apiKey') ? readAuthorization(header) : null
     const signIn = operation.auth.includes('wallet') ? readSignInValue(header) : null
-    // The wallet wins if both are present: the stock OpenAI client always sends an Authorization header.
+    // The wallet takes precedence if both are present: the stock OpenAI client always sends an Authorization header.
     if (signIn !== null) return this.#byWallet(operation, signIn)
     return authorization === null ? null : this.#byKey(bearerToken(authorization))
   }
@@ -78,7 +78,7 @@ export class CallerIdentity implements Identity {
     return signInChallenge(this.#settings.publicUrl, this.#clock.now())
   }
 
-  /** Loads the signature code ahead, so that the first wallet does not wait for it. */
+  /** Loads the signature code early, so that the first wallet does not wait for it. */
   async warm(): Promise<void> {
     await evmSigners()
   }
@@ -114,14 +114,14 @@ export class CallerIdentity implements Identity {
 
 const recoveredSigner: SignerOf = async (message, signature) => (await evmSigners()).ofMessage(message, signature)
 
-/** Wallet-only operations answer with the one sentence that clients of the published contract match on. */
+/** Wallet-only operations answer with the one sentence on which clients of the published contract match. */
 function signInError(operation: Operation, code: SignInCode) {
   const isRecord = operation.auth.length === 1
   return invalidSignIn({ error: isRecord ? 'Invalid Sign-in-with-x signature' : signInSentence(code), code })
 }
 
 export interface Identity {
-  /** Returns null without credentials. Throws what is wrong with a credential that is present. */
+  /** Returns null without credentials. Throws if a credential that is present is wrong. */
   identify(operation: Operation, header: HeaderReader): Promise<Principal | null>
   challenge(): SignInChallenge
 }
@@ -130,8 +130,8 @@ export interface Identity {
 type HeaderValues = (name: string) => readonly string[]
 
 /**
- * Returns the one `Authorization` header, or null. If it is sent twice, the answer is 400, whatever else identifies the
- * request.
+ * Returns the only `Authorization` header, or null. If it is sent twice, the answer is 400, even if the request has
+ * another valid credential.
  */
 const readAuthorization = (header: HeaderValues): string | null => only(authorization.name, header(authorization.name))
 
@@ -154,7 +154,7 @@ function readSignInValue(header: HeaderValues): string | null {
   return value ?? legacy
 }
 
-/** Only the top-up accepts payments; a payment sent anywhere else would be lost on a careless server. */
+/** Only the top-up accepts payments; on any other route a careless server could lose the payment. */
 function refusePaymentHeaders(operation: Operation, header: HeaderValues): void {
   if (operation.charge === 'payment') return
   const name = paymentHeaderNames.find(each => header(each).length > 0)
@@ -165,7 +165,7 @@ function refusePaymentHeaders(operation: Operation, header: HeaderValues): void 
   })
 }
 
-/** Returns the one value of a header, or null. Some servers join repeated headers with a comma. */
+/** Returns the only value of a header, or null. Some servers join repeated headers with a comma. */
 function only(name: string, values: readonly string[]): string | null {
   if (values.length > 1 || values[0]?.includes(',')) throw wrongHeader(name, `${name} was sent more than once.`)
   return values[0]?.trim() ?? null

@@ -13,7 +13,8 @@ export function readNetwork(text: string): { address: string; prefix: number; fa
 }
 
 /**
- * Finds the caller's address behind proxies that the operator trusts. Without any, headers about callers are ignored.
+ * Finds the caller's address behind proxies that the operator trusts. Without trusted proxies, headers about callers
+ * are ignored.
  */
 export class TrustedProxies {
   readonly #networks: BlockList | null
@@ -32,14 +33,14 @@ export class TrustedProxies {
   /**
    * Returns the caller's address. Headers count only from a trusted peer and are read from the right: each entry was
    * written by the proxy after it, so the first entry that is not a trusted proxy is the caller. An invalid entry ends
-   * the search, because entries before it cannot be believed.
+   * the search, because the entries before it cannot be trusted.
    */
   callerOf(peer: string, header: HeaderReader): string {
     if (!this.#networks || !this.#isTrusted(peer)) return peer
     const lists = [header('x-forwarded-for').map(plainEntries), header('forwarded').map(forwardedEntries)]
     const said = lists.flatMap(list => (list.length ? [this.#walk(peer, list.flat())] : []))
     const [first = peer] = said
-    // A proxy writes one of the two headers and may pass on a forged other one; if they differ, neither is believed.
+    // A proxy may write one of the two headers and pass on a forged other one; if they differ, neither is trusted.
     return said.every(each => each === first) ? first : peer
   }
 
@@ -104,7 +105,7 @@ function readElement(reader: LineReader): string | null {
     if (name) {
       const value = reader.skip('=') ? reader.value() : reader.fail()
       if (name.toLowerCase() === 'for') {
-        // A second `for` in one element is forbidden, and we cannot know which of them a proxy wrote.
+        // A second `for` in one element is forbidden, and it is unknown which of them a proxy wrote.
         if (found !== null) reader.fail()
         found = value
       }

@@ -54,7 +54,7 @@ export class WalletSignIn {
     this.#plans = new CustomerPlans(options.store)
   }
 
-  /** Returns whose header this is. Rejects only if the store fails. */
+  /** Returns the wallet that signed this header. Rejects only if the store fails. */
   async signIn(header: string): Promise<SignInResult> {
     const read = readSignInHeader(header)
     if (!read.ok) return read
@@ -134,7 +134,7 @@ export interface ClaimRules {
   uri?: string
 }
 
-/** Returns what is wrong with a message, or null: every check that needs no curve arithmetic. */
+/** Returns what is wrong with a message, or null. Makes every check that needs no curve arithmetic. */
 function claimFault(claim: SignInClaim, rules: ClaimRules, nowMs: number): SignInCode | null {
   if (claim.chainId !== evmNetwork && claim.chainId !== solanaNetwork) return 'X402_SIGN_IN_UNSUPPORTED_CHAIN'
   if (!isOurs(claim.domain, rules) || !isOurs(claim.uri, rules)) return 'X402_SIGN_IN_DOMAIN_MISMATCH'
@@ -162,7 +162,7 @@ function lastUseMs({ issuedAtMs, expirationTimeMs }: SignInClaim, { window }: Cl
 
 /**
  * The host must be ours, and so must the port if one is named, because two services on one machine may differ only in
- * that. A scheme must be http or https.
+ * that. If there is a scheme, it must be http or https.
  */
 function isOurs(text: string, { domains }: ClaimRules): boolean {
   const place = placeOf(text)
@@ -180,7 +180,7 @@ const isSamePort = (named: string | null, own: string | null): boolean =>
 
 interface Place {
   host: string
-  /** Null if none is named. */
+  /** Null if the text names no port. */
   port: string | null
 }
 
@@ -194,11 +194,11 @@ function placeOf(text: string): Place | null {
   return host === undefined ? null : { host: host.toLowerCase(), port }
 }
 
-/** How long after its `Issued At` a sign-in message is accepted if a nonce works once (published contract §2.2). */
+/** How long after its `Issued At` a sign-in message is accepted, if a nonce works once (published contract §2.2). */
 const signInAgeMs = 5 * minuteMs
 
 /**
- * The longest life of a sign-in message, whatever it claims itself (the longest that the published contract
+ * The longest life of a sign-in message, whatever the message claims (the longest that the published contract
  * recommends).
  */
 const signInLifeMs = 10 * minuteMs
@@ -209,7 +209,7 @@ const clockSkewMs = minuteMs
 /** How far the envelope's `timestamp` may be from the signed `Issued At` (published contract §2.1). */
 const timestampToleranceMs = 30 * 1000
 
-/** Longest nonce: wallets use 16 characters, and it becomes part of a row's id. */
+/** Longest nonce: wallets use 16 characters, and the nonce becomes part of a row's id. */
 const nonceCharacters = 128
 
 /** Verified sign-ins to remember by nonce, so that a replay costs no curve arithmetic (some 20 MB of messages). */

@@ -47,8 +47,8 @@ export interface ApiKeyRecord {
 }
 
 /**
- * `former` stops working with that secret; `missing` needs a secret that was dropped or belongs to another service.
- * `unmarked` is from the first release, which did not record which one.
+ * `former`: the key stops working when that secret is dropped. `missing`: it needs a secret that was dropped or belongs
+ * to another service. `unmarked`: it is from the first release, which did not record the secret.
  */
 export type KeyNeeds = 'current' | 'former' | 'missing' | 'unmarked'
 
@@ -68,7 +68,7 @@ export interface NewKey {
   opening?: readonly Op[]
   /** Operations that follow in that unit, once the key has an id. */
   also?: (id: string) => readonly Op[]
-  /** The key that gives the new one its budget, and what it keeps of its own. Both are set in the same unit of work. */
+  /** The key that gives the new one its budget, and the part that it keeps. Both are set in the same unit of work. */
   giver?: { key: ApiKeyRecord; keeps: KeyBudget }
 }
 
@@ -92,7 +92,10 @@ export class KeyRefused extends Error {
 export interface KeyChange {
   label?: string
   expiresAtMs?: number | null
-  /** The state that the change is based on. If the key is no longer in it, the change is refused as `key_moved`. */
+  /**
+   * The state on which the change is based. If the key is no longer in that state, the change is refused as
+   * `key_moved`.
+   */
   before?: KeyState
 }
 
@@ -116,7 +119,7 @@ const keyRow = groupedRead(
 export class ApiKeys {
   readonly #store: Store
   readonly #clock: Clock
-  /** The first makes new hashes; the others belong to former secrets whose keys still work. */
+  /** The first one makes new hashes; the others belong to former secrets whose keys still work. */
   readonly #hashes: readonly [KeyHash, ...KeyHash[]]
   readonly #found = new RecentMap<Found>(cachedKeys)
   /** Incremented with every change, so that a look-up that began before a change is not cached after it. */
@@ -134,15 +137,15 @@ export class ApiKeys {
     this.#hashes = [keyHash(current), ...former.map(keyHash)]
   }
 
-  /** Throws `WrongSecret` if keys made now would not work in the other services of this ledger. */
+  /** Throws `WrongSecret` if keys that are created now would not work in the other services of this ledger. */
   async requireSecret(): Promise<void> {
     const [current, ...former] = this.#hashes
     await secretToNote(this.#store, [current.mark, ...former.map(({ mark }) => mark)], this.#clock.now())
   }
 
   /**
-   * The account must exist. Throws `KeyRefused` if the store refuses: `key_moved` if the giver has changed,
-   * `over_budget` if it has already spent more than it would keep.
+   * The account must exist. Throws `KeyRefused` if the store refuses: `key_moved` if the giving key has changed,
+   * `over_budget` if that key has already spent more than it would keep.
    */
   async create(order: NewKey): Promise<CreatedKey> {
     const { account, role = 'INFERENCE', expiresAtMs, budget = null, opening = [], also, giver } = order
@@ -187,7 +190,7 @@ export class ApiKeys {
     this.#found.clear()
   }
 
-  /** Returns the active key with this secret: known, not revoked, not expired. Otherwise null, without saying why. */
+  /** Returns the active key with this secret: known, not revoked, not expired. Otherwise null, without a reason. */
   async find(secret: string): Promise<ApiKeyRecord | null> {
     if (!isKeySecret(secret)) return null
     const nowMs = this.#clock.now()
@@ -315,7 +318,7 @@ const noted = ({ period, usd, staking }: KeyBudget) => {
   return { period, usd: text(usd), staking: text(staking) }
 }
 
-/** A larger grant is taken for a typing mistake. */
+/** A larger grant is treated as a typing mistake. */
 export const mostGrantUsd = 1_000_000
 
 export interface KeyOrder {
@@ -326,9 +329,9 @@ export interface KeyOrder {
   role?: KeyRole
   /** The account of an additional key; absent for a new customer. */
   account?: string
-  /** What this key may spend of its account's credit; all of it if absent. */
+  /** The part of its account's credit that this key may spend; all of it if absent. */
   budget?: KeyBudget
-  /** The operator, for the audit log; not noted if absent. */
+  /** The operator, for the audit log; not recorded if absent. */
   by?: ByOperator
 }
 

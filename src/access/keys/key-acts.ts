@@ -6,7 +6,7 @@ import type { Store } from '#ledger/store/store.ts'
 import { type ApiKeyRecord, type ApiKeys, type CreatedKey, counts } from './api-keys.ts'
 import { keyChange, keyMoved, keyOrder, orderBy, requireMayTouch, requireNoRaise, tooManyKeys } from './key-order.ts'
 
-/** A caller's actions on its account's keys, the same over the API and on the account's page. */
+/** A caller's actions on its account's keys, the same over the API and on the customers' page. */
 
 interface KeyParts {
   keys: Pick<ApiKeys, 'keptOne' | 'create' | 'revoke' | 'requireSecret'>
@@ -35,7 +35,7 @@ export async function ownKey(
   return key
 }
 
-/** Retries if another change was written in between, and takes it into account. */
+/** Retries if another change was written in between, based on the new state. */
 export async function untilUnmoved<Result>(
   signal: AbortSignal | null,
   attempt: () => Promise<Result>,
@@ -51,8 +51,8 @@ export async function untilUnmoved<Result>(
 }
 
 /**
- * Creates a key for the caller's account. A calling key with a budget shares its own; a wallet has none. Throws 400 for
- * a grant beyond the caller's rights, and if the account has too many keys.
+ * Creates a key for the caller's account. If the calling key has a budget, the new key gets a part of it; a wallet has
+ * no budget. Throws 400 for a grant beyond the caller's rights, and if the account has too many keys.
  */
 export async function createKeyFor(
   parts: KeyParts,
@@ -74,8 +74,8 @@ export async function createKeyFor(
 }
 
 /**
- * Changes the label, the budget or the end of a key. Throws 403 for another key if the caller's has a budget, 400 if it
- * would raise its own, and 404 for a key that its account does not have.
+ * Changes the label, the budget or the expiry of a key. Throws 403 for another key if the caller's has a budget, 400 if
+ * it would raise its own, and 404 for a key that its account does not have.
  */
 export async function changeKeyFor(
   { keys, clock }: Pick<KeyParts, 'clock'> & { keys: Pick<ApiKeys, 'keptOne' | 'setBudget'> },

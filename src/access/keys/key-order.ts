@@ -14,7 +14,10 @@ const periods: Record<KeyLimitPeriod, BudgetPeriod> = { EPOCH: 'epoch', MONTH: '
 
 type Order = Pick<CreateKeyRequest, 'apiKeyType' | 'description' | 'consumptionLimit' | 'limitPeriod' | 'expiresAt'>
 
-/** Turns a caller's request into the order of a new key of the account. Throws 400 if it would already have expired. */
+/**
+ * Turns a caller's request into the order of a new key of the account. Throws 400 if the key would already have
+ * expired.
+ */
 export const keyOrder = (account: string, request: Order, nowMs: number): NewKey => ({
   account,
   label: request.description,
@@ -41,7 +44,7 @@ export function keyChange(
   }
 }
 
-/** Returns null if neither a limit nor a period is set; a period alone is kept, and counts what is spent in it. */
+/** Returns null if neither a limit nor a period is set. A period alone is kept, and spending in it is counted. */
 function budgetAfter(
   before: KeyBudget | null,
   { consumptionLimit, limitPeriod }: Pick<Order, 'consumptionLimit' | 'limitPeriod'>,
@@ -79,7 +82,7 @@ export const createdKey = (key: CreatedKey) => ({
   },
 })
 
-/** Another change or call came in between, so the new state must be read first. */
+/** Another change or call came first, so the new state must be read before a retry. */
 export const keyMoved = (error: unknown): boolean =>
   error instanceof KeyRefused && (error.why === 'key_moved' || error.why === 'over_budget')
 
@@ -92,9 +95,9 @@ export const tooManyKeys = (error: unknown): ServiceError | null =>
     : null
 
 /**
- * A key with a budget can make no more spendable than that budget, and for no longer than its own life. It may change
- * only itself. It cannot raise its limit, change its period or extend its life, and the budget of a key that it creates
- * is deducted from its own.
+ * A key with a budget can make no more credit spendable than that budget, and not for longer than its own life. It may
+ * change only itself. It cannot raise its limit, change its period or extend its life, and the budget of a key that it
+ * creates is deducted from its own.
  */
 
 const currencies = ['usd', 'staking'] as const
@@ -108,7 +111,7 @@ const budgetPeriods: readonly BudgetPeriod[] = ['lifetime', 'month', 'epoch']
 const isOftener = (one: BudgetPeriod, other: BudgetPeriod): boolean =>
   budgetPeriods.indexOf(one) > budgetPeriods.indexOf(other)
 
-/** What to do instead: a key without a budget may do all of this. */
+/** The advice in these refusals: a key without a budget may do all of this. */
 const instead = 'use an ADMIN key without a budget'
 
 const hasLimit = (budget: KeyBudget | null): budget is KeyBudget =>
@@ -156,8 +159,8 @@ function requireEndBy({ expiresAtMs: ownMs }: ApiKeyRecord, endMs: number | null
 }
 
 /**
- * Returns the order of a new key, including what its creator gives it if that has a budget. Throws 400 if the new key
- * could spend more than its creator has left, or outlive it.
+ * Returns the order of a new key, including the budget that its creator gives it, if the creator has one. Throws 400 if
+ * the new key could spend more than its creator has left, or outlive it.
  */
 export async function orderBy(
   caller: ApiKeyRecord,

@@ -15,7 +15,7 @@ const pattern = /^fb_[A-Za-z0-9_-]{43}$/
 /** Generates a key's secret, which is shown once and never stored. */
 export const newKeySecret = (): string => `${marker}${randomBytes(keySecretBytes).toString('base64url')}`
 
-/** Whether a text has the form of a key; anything else costs no look-up. */
+/** Whether a text has the form of a key; any other text needs no look-up. */
 export const isKeySecret = (text: string): boolean => pattern.test(text)
 
 export const keyPrefix = (secret: string): string => secret.slice(0, keyPrefixCharacters)
@@ -47,7 +47,7 @@ export function keyHash(serverSecret: Uint8Array): KeyHash {
 }
 
 /**
- * Returns the name under which a process caches a presented key: not the key itself, and six times cheaper than a
+ * Returns the name under which a process caches a presented key. It does not contain the key, and costs a sixth of a
  * stored hash.
  */
 export const keyName = (secret: string): string => hash('sha256', secret, 'base64url')
@@ -67,7 +67,7 @@ const keyPrefixCharacters = 9
 
 const keyEndingCharacters = 6
 
-/** The first is in use, former ones follow: `KeyHash.mark`. */
+/** The marks (see `KeyHash.mark`) of the secret in use, which comes first, and of former ones. */
 export type Marks = readonly [string, ...string[]]
 
 export const marksOf = ([current, ...former]: readonly [string, ...string[]]): Marks => {
@@ -94,7 +94,7 @@ export class WrongSecret extends Error {
   }
 }
 
-/** The secret that the ledger last recorded; null if none. */
+/** The secret that the ledger last recorded; null before the first. */
 export interface KnownSecret {
   generation: number
   mark: string
@@ -129,7 +129,7 @@ export function requireKnown({ mark, place }: Omit<KnownSecret, 'generation'>, m
   )
 }
 
-/** An operator's act, noted in the unit that records the secret. */
+/** An operator's action, logged in the unit that records the secret. */
 type ByAct = Pick<Act, 'actor' | 'act'>
 
 /**
@@ -144,7 +144,7 @@ export async function noteSecret(ledger: Ledger, marks: Marks, place: string, at
   }
 }
 
-/** Makes the ledger accept this secret, whatever it recorded before; keys of the former one stop working. */
+/** Makes the ledger accept this secret, whatever secret it recorded before; keys of the former one stop working. */
 export async function replaceSecret(
   ledger: Ledger,
   mark: string,

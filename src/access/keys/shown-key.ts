@@ -55,10 +55,12 @@ export const refusalSentence = ({ why }: KeyRefused): string =>
 
 const shownPeriods: Record<BudgetPeriod, KeyLimitPeriod> = { epoch: 'EPOCH', month: 'MONTH', lifetime: 'LIFETIME' }
 
-/** A key without a period is shown with the shortest one, which is what it gets if limits are set without a period. */
+/** A key without a period is shown with the shortest one, which applies if limits are set without a period. */
 export const shownPeriod = (budget: KeyBudget | null): KeyLimitPeriod => shownPeriods[budget?.period ?? 'epoch']
 
-/** `vcu`, the old name of `diem`, is always zero, so that a caller who adds both does not count one twice. */
+/**
+ * `vcu`, the old name of `diem`, is always zero, so that a caller who adds both does not count the same credit twice.
+ */
 export const shownLimits = (budget: KeyBudget | null) => ({
   usd: limitOf(budget?.usd),
   diem: limitOf(budget?.staking),

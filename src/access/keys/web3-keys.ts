@@ -61,7 +61,9 @@ export class Web3Keys {
     if (signer !== wallet) throw refused('Wallet signature does not match')
   }
 
-  /** A wallet that never paid has an account only if its stake pays, because wallets cost nothing to create. */
+  /**
+   * A wallet that never paid has an account only if its stake gives it credit, because wallets cost nothing to create.
+   */
   async #accountOf(wallet: string): Promise<{ account: string; opening: Op[] }> {
     const { accounts, funding, clock } = this.#options
     const known = await accounts.find(wallet)
@@ -96,8 +98,8 @@ const jsonDepth = 4
 
 /**
  * JSON Web Tokens (RFC 7519, HS256) that wallets sign. Their key is derived from the server's secret for this purpose
- * only, so nothing else signed with that secret passes for one. Tokens of former secrets are accepted until they
- * expire.
+ * only, so nothing else that is signed with that secret can pass for one. Tokens of former secrets are accepted until
+ * they expire.
  */
 export class Web3Tokens {
   readonly #issuer: string

@@ -12,8 +12,8 @@ interface Record {
 }
 
 /**
- * Brief §7.3: more than 20 failed requests within 30 s block a caller for 30 s. Only a proven identity is counted,
- * otherwise the address, so a forged claim never counts against its victim.
+ * Brief §7.3: more than 20 failed requests within 30 s block a caller for 30 s. Failures count against a proven
+ * identity, otherwise against the address, so a forged identity never counts against its victim.
  */
 export class AbuseBlock {
   readonly #clock: Clock
@@ -37,7 +37,7 @@ export class AbuseBlock {
     this.#records.set(subject, { failuresMs: [], blockedUntilMs: Math.max(known, untilMs) })
   }
 
-  /** Who is blocked now, and until when. */
+  /** Which callers are blocked now, and until when. */
   blocked(): { subject: string; untilMs: number }[] {
     const nowMs = this.#clock.now()
     return [...this.#records.keys()].flatMap(subject => {

@@ -43,7 +43,7 @@ export class WalletSlots {
 
 /**
  * Calls of this process whose callers have left while their engines continue. Callers cannot be kept from leaving, so
- * an account that has left too many calls may start no new one until some have ended.
+ * an account that has left too many calls can start no new one until some have ended.
  */
 export class UnreadCalls {
   readonly #clock: Clock
@@ -62,8 +62,8 @@ export class UnreadCalls {
   }
 
   /**
-   * Throws 429 if this account may not start a call now: it has left too many, or has left any while the process is
-   * full of them.
+   * Throws 429 if this account may not start a call now: it has left too many, or it has left any while the process has
+   * as many as it can bear.
    */
   admit(account: string): void {
     const own = this.#ofAccount.get(account) ?? 0
@@ -101,18 +101,18 @@ export interface BodyRoomBytes {
   ofOneBytes: number
 }
 
-/** One request's share: its body, and what is fetched for it. */
+/** One request's share: its body, and everything that is fetched for it. */
 export interface BodyStay {
   /** Throws `bodiesFull`. Bytes that were added before stay counted until `end`. */
   add(bytes: number): void
-  /** Frees all of it; further calls have no effect. */
+  /** Frees all bytes; further calls have no effect. */
   end(): void
 }
 
 /**
- * Tracks the memory that request bodies, and what is fetched for them, take in this process, from their first byte
- * until the answer has left. Bytes count as they arrive, so a caller cannot block others by announcing bytes that it
- * never sends; and each caller is limited to a share.
+ * Tracks the memory that request bodies, and everything fetched for them, take in this process, from the first byte
+ * until the answer has been sent. Bytes count as they arrive, so a caller cannot block others by announcing bytes that
+ * it never sends; and each caller has a limited share.
  */
 export class BodyRoom {
   readonly #clock: Clock
@@ -130,7 +130,7 @@ export class BodyRoom {
     let isOver = false
     return {
       add: bytes => {
-        // Drop bytes that arrive after the request has ended.
+        // Bytes that arrive after the request has ended are dropped.
         if (isOver) return
         this.#take(subject, bytes)
         mine += bytes

@@ -7,7 +7,10 @@ import { type LimitLog, limitHit } from './limit-log.ts'
 import type { LimitedDemand, LimitedRequest } from './limit-rules.ts'
 import type { Limiter } from './limiter.ts'
 
-/** Whom failures are counted against. Creating wallets costs nothing, so their failures count against their address. */
+/**
+ * The subject against which failures count. Creating wallets costs nothing, so their failures count against their
+ * address.
+ */
 const subject = ({ principal, address }: Caller): string =>
   principal && !(principal.kind === 'wallet' && principal.isNew)
     ? subjectOf(principal)
@@ -40,7 +43,8 @@ export class RequestGuards implements Guards {
   }
 
   failed(caller: Caller): void {
-    // Not awaited, so that the answer waits for no network. It never rejects, and a block takes effect here at once.
+    // Not awaited, so that the answer does not wait for the network. It never rejects, and a block takes effect here at
+    // once.
     void this.#block.count(subject(caller))
   }
 
@@ -99,9 +103,9 @@ export interface Guards {
   refused(caller: Caller, demand: LimitedDemand, error: ServiceError): void
   /** Throws `tooManyConcurrent`; the returned function frees the slot. */
   enter(caller: Caller): () => void
-  /** Where the bytes of the caller's body are counted until the request ends. */
+  /** Counts the bytes of the caller's body until the request ends. */
   bodyRoom(caller: Caller): BodyStay
-  /** Counts the request in all of the caller's dimensions or in none. Throws `rateLimitExceeded` with its headers. */
+  /** Counts the request in every dimension of the caller, or in none. Throws `rateLimitExceeded` with its headers. */
   take(caller: Caller, demand: Demand): Promise<Grant>
   /** Returns the limit headers of a request that was not counted. */
   limitsOf(caller: Caller, demand: LimitedDemand): Promise<Readonly<Record<string, string>>>
@@ -124,7 +128,7 @@ export interface Demand extends LimitedDemand {
 export interface Grant {
   headers: Readonly<Record<string, string>>
   correct(tokens: number): void
-  /** For a request that is refused after all: gives back its tokens, unless the used ones were reported. */
+  /** For a request that is refused later: gives back its tokens, unless the used ones were reported. */
   giveBack(): Readonly<Record<string, string>>
 }
 
@@ -132,8 +136,8 @@ export interface Grant {
 const unknownCharacters = 64
 
 /**
- * Returns what unidentified callers are counted by: an IPv4 address, or the /64 of an IPv6 one, because one household
- * or machine has the whole /64.
+ * Returns the subject by which unidentified callers are counted: an IPv4 address, or the /64 of an IPv6 one, because
+ * one household or machine has the whole /64.
  */
 export function addressSubject(address: string): string {
   const [plain = ''] = address.split('%')

@@ -45,7 +45,7 @@ export class LimitLog {
     this.#commitMs = options.commitMs ?? limitLogCommitMs
   }
 
-  /** No answer waits for this: a lost row is reported to `onFailure`, and the caller gets its 429 anyway. */
+  /** No answer waits for this. If a row is lost, this is reported to `onFailure`, and the caller still gets its 429. */
   note(met: MetLimit): void {
     const rows = this.#waiting.get(met.account) ?? []
     rows.push({ op: 'limit', ...met, atMs: this.#clock.now() })
@@ -60,7 +60,7 @@ export class LimitLog {
     await this.#writing
   }
 
-  /** Returns an account's latest rows, newest first, including what this process noted before the call. */
+  /** Returns an account's latest rows, newest first, including those that this process logged before the call. */
   async read(account: string): Promise<z.output<typeof RateLimitLog>> {
     // A row that was noted during a commit is in the next one.
     for (let commits = 0; commits < 2 && this.#isUnwritten(account); commits++) await this.#committing
@@ -136,7 +136,7 @@ interface Met {
   tier?: string
 }
 
-/** Which limit a refusal is about, by its kind. Absent if it is not about a limit of the caller. */
+/** The limit that a refusal is about, by its kind. Absent if the refusal is not about a limit of the caller. */
 const metByKind: Readonly<Record<string, Met>> = {
   RATE_LIMIT_EXCEEDED: { type: 'RPM' },
   RPC_CREDITS_USED: { type: 'RPD' },

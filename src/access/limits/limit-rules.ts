@@ -16,7 +16,7 @@ import type { Principal } from '#ledger/accounts/principal.ts'
 
 /** A count that a request must fit into. */
 export interface LimitDimension extends RateLimit {
-  /** Identifies the counter: whom and what it counts. */
+  /** Identifies the counter: whose requests it counts, and which. */
   key: string
   type: LimitType
 }
@@ -119,7 +119,7 @@ export function limitDimensions(request: LimitedRequest, extra: LimitSettings = 
   return dimensions
 }
 
-/** Returns the tightest of those counts: what a single caller can send in a minute. */
+/** Returns the tightest of those counts: the most that a single caller can send in a minute. */
 export function limitFor(request: LimitedRequest, settings: LimitSettings = {}): RateLimit {
   const dimensions = limitDimensions(request, settings)
   const tokens = dimensions.flatMap(({ tokensPerMinute }) => tokensPerMinute ?? [])
@@ -214,8 +214,8 @@ export const countedSubjects = 50_000
 export const limitLogCommitMs = 1_000
 
 /**
- * Accounts with uncommitted rows, each with at most a ring of them: some 50 MB. Above this the least recently active is
- * dropped.
+ * Accounts with uncommitted rows, each with at most a ring of them: some 50 MB. Above this the least recently active
+ * account is dropped.
  */
 export const loggedAccounts = 5_000
 
@@ -233,9 +233,9 @@ export const bodiesRetryMs = 5_000
 
 /**
  * Calls that continue after their callers left. Per account: as many as a busy program cancels within half a minute.
- * Per process: what its memory and engines can bear on top of regular calls.
+ * Per process: as many as its memory and engines can bear in addition to regular calls.
  */
 export const unreadCalls = { perAccount: 128, perProcess: 2_048 }
 
-/** Retry delay for an account with too many of them: a stream ends within half a minute, most far earlier. */
+/** Retry delay for an account with too many such calls: a stream ends within half a minute, most far earlier. */
 export const unreadRetryMs = 5_000

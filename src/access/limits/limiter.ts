@@ -111,7 +111,7 @@ export function limitHeaders(
   return {
     [limitRequests.name]: limitRequests.format(requests.dimension.requestsPerMinute),
     [remainingRequests.name]: remainingRequests.format(requests.remainingRequests),
-    // Holds also if tokens were the tighter limit, because both reset at the same moment.
+    // This also holds if tokens were the tighter limit, because both reset at the same moment.
     [resetRequests.name]: resetRequests.format(Math.ceil(endMs / 1000)),
     ...(tokens && tokenHeaders(tokens, endMs - nowMs)),
     [limitType.name]: limitType.format((refusing ?? requests).dimension.type),

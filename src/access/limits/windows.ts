@@ -1,6 +1,6 @@
 import { type LimitDimension, windowCounters, windowMs } from './limit-rules.ts'
 
-/** What a request used, so that it can be corrected: plain data that can cross processes. */
+/** What a request used, so that it can be corrected: plain data that other processes can read. */
 export interface Reservation {
   /** Start of its window. After that minute a correction has no effect. */
   windowStartMs: number
@@ -54,7 +54,7 @@ export function countedState(dimension: LimitDimension, { requests, tokens }: Co
   return { ...state, remainingTokens: Math.max(0, dimension.tokensPerMinute - tokens) }
 }
 
-/** The same, with what refuses one more request of this many tokens, or null. */
+/** The same, with the reason why one more request of this many tokens is refused, or null. */
 export function askedState(dimension: LimitDimension, count: Count, tokens: number): DimensionState {
   const state = countedState(dimension, count)
   if (state.remainingRequests < 1) return { ...state, met: 'requests' }
@@ -63,8 +63,8 @@ export function askedState(dimension: LimitDimension, count: Count, tokens: numb
 }
 
 /**
- * Returns what an estimate counts in a dimension: at most a whole minute's tokens, because otherwise a larger request
- * could never be served.
+ * Returns how many tokens an estimate counts as in a dimension: at most a whole minute's, because otherwise a larger
+ * request could never be served.
  */
 export const countedTokens = (dimension: LimitDimension, tokens: number): number =>
   Math.min(tokens, dimension.tokensPerMinute ?? 0)
@@ -84,7 +84,7 @@ export class Windows implements LimitStore {
     return this.#counters.size
   }
 
-  // Nothing is awaited between checking and counting, so concurrent requests cannot all see the same room.
+  // Nothing is awaited between checking and counting, so concurrent requests cannot all take the same room.
   async take(dimensions: readonly LimitDimension[], tokens: number, nowMs: number): Promise<Taken> {
     this.#turnTo(nowMs)
     const before = dimensions.map(dimension => askedState(dimension, this.#seen(dimension), tokens))

@@ -44,7 +44,7 @@ export class SharedBlock {
   /** Counts a failed request, locally and shared. Returns true if it started a block. */
   async count(subject: string): Promise<boolean> {
     const nowMs = this.#clock.now()
-    // Count locally at once, so that nothing slips through while the others are notified.
+    // Counts locally at once, so that no failure is missed while the others are notified.
     const blocks = this.#own.count(subject)
     const keys = [`${this.#prefix}failed:${subject}`, `${this.#prefix}blocked:${subject}`, this.#all]
     const { windowMs, failures, blockMs } = abuseBlock

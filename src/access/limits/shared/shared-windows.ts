@@ -13,9 +13,9 @@ import {
 import { assumedProcesses, type Breaker, counterMs, mostProcesses, script, type Valkey } from './valkey.ts'
 
 /**
- * Uses the shared counts, or this process's own while the server is unreachable. The local counts include what this
- * process admitted earlier and admit only its share of each limit, so together all processes stay near the limit, and
- * an outage alone refuses no one.
+ * Uses the shared counts, or this process's own while the server is unreachable. The local counts include everything
+ * that this process admitted earlier, and admit only its share of each limit, so together all processes stay near the
+ * limit, and an outage alone refuses no request.
  */
 export class SharedWindows implements LimitStore {
   readonly #shared: LimitStore

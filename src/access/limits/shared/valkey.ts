@@ -88,13 +88,13 @@ export class Valkey {
   #follow(place: string): void {
     const at = new URL(this.#url)
     const colon = place.lastIndexOf(':')
-    // Without a host it is another port of the same host.
+    // If no host is given, it is another port of the same host.
     if (colon > 0) at.hostname = place.slice(0, colon)
     at.port = place.slice(colon + 1)
     this.#connect(at.href)
   }
 
-  /** A lost node may have moved its slots; the configured address knows where. */
+  /** The slots of a lost node may have moved; the configured address can tell where. */
   #lost(client: Client): void {
     if (client === this.#client && this.#movedTo !== null) this.#connect(null)
   }
@@ -225,7 +225,7 @@ export const forgottenMs = 35_000
 /** How many processes are assumed if the shared store never reported a number. */
 export const assumedProcesses = 4
 
-/** More processes would each admit next to nothing; anyone who runs more keeps the store available. */
+/** More processes than this would each admit next to nothing; operators who run more keep the store available. */
 export const mostProcesses = 1_000
 
 /** Most blocks to read when a process reconnects to the store. */
