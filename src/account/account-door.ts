@@ -18,14 +18,14 @@ import { proveWallet, walletChallenge } from './wallets/wallet-sign-in.ts'
 
 /** A form is a few fields; a signed payment of a wallet is some kilobytes. */
 const bodyBytes = 32_768
-/** Wrong keys and unknown sessions from one address before it has to wait: a user mistypes a few. */
+/** Wrong keys and unknown sessions from one address before it has to wait: users mistype a few. */
 const wrongTries = { most: 20, inMs: minuteMs, subjects: 50_000 }
 /** Sign-ins of one account: each writes rows that stay as long as the session. */
 const signIns = { most: 20, inMs: minuteMs, subjects: 10_000 }
 /** Requests of one account: a page asks for about six at once, and each reads the ledger. */
 const requests = { most: 300, inMs: minuteMs, subjects: 10_000 }
 
-/** Identifies who signs in by the body of a request; null if it proves nothing. */
+/** Identifies the caller who signs in with the body of a request; null if the body proves nothing. */
 export type Proof = (body: object, context: RouteContext) => Promise<Principal | null>
 
 /** The ways to sign in, by path. */
@@ -92,7 +92,7 @@ export class AccountDoor {
     const wrongWait = this.#wrong.waitSeconds(address, this.#now())
     const isChallenge = name === `POST ${walletChallengePath}`
     const session = isChallenge ? null : await this.#sessionOf(request, address)
-    // Guesses from an address do not sign out others behind it.
+    // Guesses from an address do not sign out others behind that address.
     if (session && !proof) return this.#run(name, body, session)
     if (wrongWait > 0) return mustWait(wrongWait, 'Too many wrong sign-ins came from this address.')
     if (isChallenge) return sendJson(200, await walletChallenge(body, this.#context))

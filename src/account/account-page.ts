@@ -8,7 +8,10 @@ interface Opened {
   close(): Promise<void>
 }
 
-/** The customers' page of a running service. Its code is loaded with the first request, because it may never come. */
+/**
+ * The customers' page of a running service. Its code is loaded with the first request, because many services never get
+ * one.
+ */
 export class AccountPage {
   readonly #open: () => Promise<Opened>
   #opened: Opened | null = null

@@ -41,7 +41,7 @@ export interface AccountParts {
 }
 
 interface PaymentDrafts {
-  /** Returns the payment for a wallet on this network to sign, base64; null if wallets write it themselves. */
+  /** Returns the payment for a wallet on this network to sign, base64; null if wallets compose it themselves. */
   draft?(order: { network: string; payer: string; amount: MicroUsd }): Promise<string | null>
 }
 

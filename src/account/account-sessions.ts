@@ -33,8 +33,8 @@ const sessionMs = 12 * hourMs
 const useMs = 5 * minuteMs
 
 /**
- * Customers' sessions. Each request reads the session's rights again, so that it ends with its key, and a wallet that
- * gets an account meanwhile sees it.
+ * Customers' sessions. Each request reads the session's rights again: the session ends with its key, and sees an
+ * account that its wallet gets in the meantime.
  */
 export class AccountSessions {
   readonly #parts: SessionParts

@@ -36,7 +36,7 @@ export async function invoices(
   }
 }
 
-/** One month of an account; null for a month before the account was opened, and for a future one. */
+/** One month of an account; null for a month before the account was opened, and for a month in the future. */
 export async function invoice(
   reading: Reading,
   { account, month }: { account: string; month: string },
