@@ -5,13 +5,11 @@ import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 /** Within this time a repeated call counts as the same one; later it is a new request. */
 export const sameCallMs = 10 * minuteMs
 /**
- * A paid request ends after this time, even if its answer still arrives slowly. The service continues for as long after
+ * A paid request ends after this time, even if its answer is still arriving. The service also continues this long after
  * a caller has left.
  */
 export const paidAnswerMs = 10 * minuteMs
-/**
- * Most services show a charge this long after an answer was lost. Others may do so later, so the user is asked then.
- */
+/** Most services show a charge this long after an answer was lost. Others may take longer, so the user decides then. */
 export const chargeShownMs = 3 * minuteMs
 /** For this long, a call without a key whose answer was lost is not a new request, because it may have been charged. */
 export const lostCallMs = hourMs
@@ -23,8 +21,8 @@ export const paidCallsKeptMs = dayMs
 export const closingMs = 5_000
 
 /**
- * How long a list of limits is cached, in milliseconds, unless this process called or paid since; another process may
- * have.
+ * How long a list of limits is cached, in milliseconds. It is read again sooner if this process made a call or a
+ * payment; another process may have made one too.
  */
 export const limitsLifeMs = 1_000
 /** Prices and allowed values change rarely. */
@@ -34,11 +32,11 @@ export const templateTokens = 4_096
 /** Overhead of a message: roles and separators. */
 export const messageTokens = 16
 
-/** Overhead of each embedded text: a beginning, an end, an instruction. */
+/** Overhead of each embedded text: markers and an instruction. */
 export const embeddingFrameTokens = 16
 /** Overhead of an item or tool of a response when it is passed to a model as a message. */
 export const responseItemTokens = 160
-/** No speech codec in use has a lower bit rate, so this limits how many seconds an unmeasured file can have. */
+/** No speech codec in use has a lower bit rate, so this limits how many seconds a file of unknown length can have. */
 export const leastSpeechBitsPerSecond = 6_000
 /** The highest sample rate in use; a header that claims more is not trusted. */
 export const mostSamplesPerSecond = 768_000
@@ -71,7 +69,7 @@ export const pathCharacters = 4_096
 
 /** A request of `agent.fetch` is kept to be repeated after a 402; it may be as large as the contract's largest. */
 export const fetchBodyBytes = 36 * 1024 * 1024
-/** How much of a model's id to show in a sentence. */
+/** How much of a model's id a sentence shows. */
 export const shownIdCharacters = 80
 /** Ended jobs are kept for three months, and at most this many: each is below a kilobyte, and services keep fewer. */
 export const finishedJobsKeptMs = 90 * dayMs
@@ -89,9 +87,9 @@ export const previewMemoryMb = 1_536
 /** Concurrent previews, each in its own process, and how many may wait. */
 export const previewsAtOnce = 2
 export const previewsWaiting = 16
-/** A part that was not written for this long is abandoned: a connection ends within minutes. */
+/** A part that was not written to for this long is abandoned: a connection ends within minutes. */
 export const oldPartMs = dayMs
-/** State of a service's limits expires within minutes; the limits themselves are kept for a day. */
+/** The state of a service's limits expires within minutes; the limits themselves are kept for a day. */
 export const notesKeptMs = dayMs
 
 /** Receipts kept per service: some 40 MB, years of a busy assistant; the oldest are dropped. */
@@ -101,12 +99,12 @@ export const receiptAskMs = 3_000
 /** Receipts per page (the contract's maximum), and how many pages one check of receipts fetches. */
 export const receiptPageRows = 50
 export const receiptPages = 4
-/** Receipts that one check verifies after they waited for the service's keys. */
+/** How many receipts that waited for the service's keys are verified in one check. */
 export const recheckedReceipts = 100
 
 /**
- * Length of a proxy token that its owner chose: it need not be as hard to guess as one of ours, but a single word is
- * too short.
+ * Length of a proxy token that its owner chose. It need not be as hard to guess as a generated one, but a single word
+ * is too short.
  */
 export const proxyTokenCharacters = { least: 16, most: 256 } as const
 
@@ -116,5 +114,5 @@ export const askedFiles = { most: 12, depth: 8 } as const
 /** Timeout of reading the credit for a status that should not be delayed. */
 export const creditLookMs = 5_000
 
-/** A wallet that did not open is tried again by a call after this time; each attempt costs a third of a second. */
+/** If a wallet did not open, a call tries again after this time; each attempt costs a third of a second. */
 export const lockedAgainMs = 10_000

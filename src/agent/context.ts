@@ -14,7 +14,7 @@ import type { Wallet } from '#wallet/wallet.ts'
 export interface AgentContext {
   client: Client
   topUps: TopUpClient
-  /** Null with only an API key, and without any key. */
+  /** Null if an API key pays, or there is nothing to pay with. */
   wallet: Wallet | null
   /** Whether a setting names the service; only for messages. */
   isServiceNamed: boolean

@@ -127,8 +127,8 @@ async function openContext(options: OpenOptions, found: FoundWallet): Promise<Ag
 }
 
 /**
- * Waits a moment for paid calls to end, so that their answers are kept. A call that is still open after that stays in its
- * row and is not retried: a retry that is cut off when the process exits would record less than is known now.
+ * Waits briefly for paid calls to end, so that their answers are kept. A call that is still open then stays in its row
+ * and is not retried: a retry that is cut off when the process exits would record less than is known now.
  */
 export async function closeAgent(agent: OpenAgent): Promise<void> {
   const { client, state, records, pause, paidCalls, refills } = agent
@@ -159,9 +159,9 @@ function filesOf(
 }
 
 /**
- * Opens an agent from an environment's settings; the passphrase opens an encrypted wallet, if there is one. A wallet
- * that it does not open is refused. With `mayStayLocked`, only what needs the wallet reports that, because free calls
- * need no wallet.
+ * Opens an agent from an environment's settings; the passphrase opens an encrypted wallet, if there is one. Throws if
+ * it does not open the wallet. With `mayStayLocked`, only what needs the wallet reports that, because free calls need
+ * no wallet.
  */
 export async function agentFromSettings(
   settings: AgentSettings,
@@ -192,7 +192,7 @@ export async function agentFromSettings(
   )
 }
 
-/** Keys in the environment take precedence over an API key, and that over the keys in the folder. */
+/** Keys in the environment take precedence over an API key, and the API key over the keys in the folder. */
 async function findWallet({ env, apiKey }: AgentSettings, passphrase: string | null): Promise<FoundWallet> {
   const keys = await environmentKeys(env)
   if (keys.length > 0 || apiKey) return { keys }

@@ -8,7 +8,7 @@ import { askedFiles } from '../bounds.ts'
 import { mediumGiven } from '../media/readable-files.ts'
 import { askedModel } from '../prices/asked-models.ts'
 
-/** What a tool's call has read before it asks. */
+/** What a tool's call has read before the user is asked. */
 export interface ToolAsking {
   /** The tool's name. */
   tool: string | null
@@ -16,7 +16,7 @@ export interface ToolAsking {
   files?: readonly AskedFile[]
 }
 
-/** Describes a call to the user who decides; for a program's request, as far as its body shows. */
+/** Describes a call for the user who decides on it; for a program's request, as far as its body shows. */
 export function askedAbout(body: unknown, asking: ToolAsking | null, mostMicroUsd: MicroUsd | null): AskedAbout {
   const files = asking?.files ?? filesIn(body)
   const prompt = promptOf(body)
@@ -77,8 +77,8 @@ function textOf(value: unknown): string | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /**
- * Returns a hash that identifies a paid call: the service, the payer, the operation and what is sent, in any order of
- * members. The user's consent is not part of the request, so it is excluded.
+ * Returns a hash that identifies a paid call: the service, the payer, the operation and what is sent, with members in
+ * any order. The user's consent is not part of the request, so it is left out.
  */
 export function requestHash(
   service: string,

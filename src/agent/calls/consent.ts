@@ -34,8 +34,8 @@ function known(url: string, role: ShownMedium['role']): ShownMedium {
 }
 
 /**
- * Throws the question if the request has media that this service received before with a consent to another request: it
- * may recognize them and not ask, but an approval counts only for its own request.
+ * Throws a request for approval if this service has received some of the media before, with a consent to another
+ * request: it may recognize them and not ask, but an approval applies only to its own request.
  */
 export async function consentBefore(
   { approvals, policy, wallet }: AgentContext,
@@ -61,8 +61,8 @@ const agreed: ConsentAttestation = {
 }
 
 /**
- * Returns the members that carry the user's consent, if they have agreed to exactly this text for exactly this request;
- * otherwise throws the question. Null for any other error.
+ * Returns the members that carry the user's consent, if the user has agreed to exactly this text for exactly this
+ * request; otherwise throws the request for approval. Null for any other error.
  */
 export async function consentAfter409(
   { approvals, policy, wallet }: AgentContext,
@@ -87,7 +87,7 @@ export async function consentAfter409(
   return { consents: { [provider]: agreed } }
 }
 
-/** Consent comes only from the user: any other value in that member is not sent. */
+/** Only the user can give consent, so any other value in that member is not sent. */
 export function withConsents<O extends Operation>(call: CallOf<O>, consents: string | null): CallOf<O> {
   const { body } = call as { body?: unknown }
   if (typeof body !== 'object' || body === null) return call

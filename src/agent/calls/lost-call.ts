@@ -11,7 +11,7 @@ import type { CallState, PaidCallRow } from './paid-call-rows.ts'
 
 /** What is known about a call whose answer did not arrive. */
 export class LostCall extends ToolFailure {
-  /** No later check can tell more. */
+  /** No later check can find out more. */
   readonly isFinal: boolean
 
   constructor(facts: ToolFailure['facts'], isFinal: boolean) {
@@ -36,7 +36,7 @@ function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
   )
 }
 
-/** For a call that is repeated only for its answer: it is not bought again automatically. */
+/** For a call that is repeated only to get its answer: it is never bought again automatically. */
 const showsNoCharge = (): LostCall =>
   new LostCall(
     {
@@ -108,16 +108,16 @@ export const isLost = (error: unknown): boolean =>
     ? error.wasSent && error.kind !== 'redirected'
     : error instanceof ServiceError && isUnknownCharge(error)
 
-/** Failures that another request may fix. */
+/** Failures that a changed request may avoid. */
 export const isTransient = (error: unknown): boolean =>
   error instanceof ClientError
     ? error.kind === 'unreachable' || error.kind === 'no-answer'
     : error instanceof ServiceError && error.retry === 'later'
 
 /**
- * Finds out what became of a call whose answer was lost. If the service keeps answers by key, a request that was sent
- * with one is sent again with it, from the same account. Otherwise the user decides, once the service's records have
- * had time to show a charge. Throws if they show one, and before that time.
+ * Finds out what happened to a call whose answer was lost. If the service keeps answers by key, and the request was
+ * sent with a key, it is sent again with that key, from the same account. Otherwise the user decides, once the
+ * service's records have had time to show a charge. Throws if they show one, and before that time.
  */
 export async function reconcileLostCall(
   agent: AgentContext,
@@ -142,7 +142,7 @@ export async function reconcileLostCall(
 }
 
 type ShownCharge =
-  /** All charges since then together; null if their amounts cannot be parsed. */
+  /** All charges since then together; null if an amount cannot be parsed. */
   { kind: 'some'; amountMicroUsd: MicroUsd | null } | { kind: 'none' } | { kind: 'unknown' }
 
 /**

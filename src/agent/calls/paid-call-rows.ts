@@ -7,12 +7,12 @@ import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } fr
 import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
 
 /**
- * `planned`: nothing was sent, or the service said that it did nothing. `sent`: awaiting an answer. `lost`: none came,
- * so it may have been charged. `answered`: paid for, and kept until it is delivered.
+ * `planned`: nothing was sent, or the service reported that it did nothing. `sent`: awaiting an answer. `lost`: no
+ * answer came, so it may have been charged. `answered`: paid for, and kept until it is delivered.
  */
 export type PaidCallState = 'planned' | 'sent' | 'lost' | 'answered' | 'delivered' | 'failed'
 
-/** What a request was sent with, besides the call itself. */
+/** The terms on which a request was sent. */
 export interface SentTerms {
   /** JSON of the consents, because a repeat with the same key must have the same bytes. */
   consents: string | null
@@ -24,7 +24,7 @@ export interface SentTerms {
   account: string | null
 }
 
-/** The terms are those of the last time that it was sent. */
+/** The terms are those of its last attempt. */
 export interface PaidCallRow extends SentTerms {
   id: string
   /** Equal for equal calls. */
@@ -52,14 +52,14 @@ export interface KeptAnswer {
 export type Claim =
   /** This process owns the row and may proceed. */
   | { kind: 'mine'; id: string }
-  /** The same call was paid for and is not delivered. */
+  /** The same call was paid for and has not been delivered. */
   | { kind: 'earlier'; row: PaidCallRow }
   /** Another process is running it. */
   | { kind: 'running'; row: PaidCallRow }
   /** The same call was sent and its answer lost; this process owns the row now. */
   | { kind: 'lost'; row: PaidCallRow }
 
-/** The records of paid calls: each call has a row before its first effect. */
+/** The records of paid calls: each call has a row before it has any effect. */
 export class PaidCallRows {
   readonly #state: State
   readonly #clock: Clock
@@ -183,10 +183,10 @@ function take(db: DatabaseSync, open: Record<string, SQLOutputValue>, nowMs: num
 }
 
 /**
- * The time for equal calls runs from the last event of a call, because a call itself may take nearly as long; what was
- * sent may still be in progress, and so may what runs as a job. A paid answer is kept until it is delivered. A job that
- * an answer started counts as delivered once its file is, whatever became of that answer. A call without a key may have
- * been charged, so it is remembered for longer, unless it was bought again since.
+ * The time for equal calls runs from the last event of a call, because a call itself may take nearly as long. A sent
+ * call may still be running, and so may a job. A paid answer is kept until it is delivered. A job that an answer
+ * started counts as delivered once its file is, whatever happened to that answer. A call without a key may have been
+ * charged, so it is remembered for longer, unless it was bought again since.
  */
 const findOpen = (db: DatabaseSync, hash: string, nowMs: number) =>
   exactly(
@@ -263,17 +263,17 @@ export class UnwrittenEnds {
 
 /** What is known about a call while it is being made. */
 export interface CallState {
-  /** Only its outcome is wanted: nothing is paid or consented to for it. */
+  /** Only the call's outcome is wanted: nothing is paid for it, and no consent is given. */
   isOnlyAsked: boolean
-  /** The service may have done and charged it. */
+  /** The service may have done the work and charged it. */
   mayBeCharged: boolean
-  /** Sending it again may pay for it twice, so the user must agree. */
+  /** Sending the call again may pay for it twice, so the user must approve it. */
   mayBeSecond: boolean
   /** It was sent before, without a key. */
   wentWithoutKey: boolean
   /** JSON of the members that carry the user's consent. */
   consents: string | null
-  /** The price up to which it needs no further approval. */
+  /** The price up to which the call needs no further approval. */
   allowedMicroUsd: MicroUsd | null
 }
 
@@ -287,7 +287,7 @@ export const callStateAtStart = (claim: Claim, isOnlyAsked: boolean): CallState 
 })
 
 /**
- * A call that is sent again with its key was approved up to its price, so that the user is not asked twice for one
+ * A call that is sent again with its key was already approved up to its price, so the user is not asked twice about one
  * purchase.
  */
 export const isAllowedAt = ({ allowedMicroUsd }: CallState, price: MicroUsd | null): boolean =>

@@ -42,7 +42,7 @@ export type Bought<O extends Operation> =
   /** The same call is in flight in another process. */
   | { kind: 'elsewhere'; row: PaidCallRow }
 
-/** Includes the facts that the user sees if they are asked. */
+/** Includes the facts that the user sees if an approval is needed. */
 type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
 
 /** A paid call in flight, with its row. */
@@ -54,7 +54,7 @@ export interface Buying<O extends Operation> {
 /** Records what was bought in the transaction that stores its answer. */
 export type Keep<O extends Operation> = (rowId: string, answer: ClientAnswer<O>, price: PricedCall) => void
 
-/** A call that was sent, as far as it is still known. */
+/** A call that was sent, as far as its details are still known. */
 interface Resumed<O extends Operation> {
   operation: O
   call: CallOf<O>
@@ -62,7 +62,7 @@ interface Resumed<O extends Operation> {
   asking: ToolAsking
 }
 
-/** The one path of everything that costs money: price, approval, row, call, 402, 409. Used by every tool. */
+/** The only path for calls that cost money: price, approval, row, call, 402, 409. Every tool uses it. */
 export class PaidCalls {
   readonly #agent: PayingContext
   readonly #recover: () => Promise<void>
@@ -220,7 +220,7 @@ export class PaidCalls {
   }
 }
 
-/** A call to make, or whose answer is wanted. */
+/** A call to make, or a call whose answer is wanted. */
 interface Order<O extends Operation> {
   operation: O
   call: CallOf<O>
@@ -234,7 +234,7 @@ interface Sending {
   rowId: string
   hash: string
   price: PricedCall
-  /** What the user sees when asked about it. */
+  /** What the user sees when they must decide on it. */
   about: AskedAbout
   callState: CallState
   /** Collects the payments that the wallet makes for it. */
@@ -251,13 +251,13 @@ interface PayingContext extends AgentContext {
   refills: Refills
 }
 
-/** At most two top-ups for one call, one of which may have been started by another call. */
+/** At most two top-ups for one call; another call may have started one of them. */
 const mostTopUps = 2
 
 /** Sends what may be sent, and records each attempt before it. */
 class PaidSends {
   readonly #agent: PayingContext
-  /** Rows of calls that await an answer, or are fixing what a service refused. */
+  /** Rows of calls that await an answer, or whose refusal is being fixed by a payment or a consent. */
   readonly #awaited = new Set<string>()
   readonly #closing = new AbortController()
 
@@ -272,7 +272,7 @@ class PaidSends {
     return awaited
   }
 
-  /** At most one payment of ours and one consent; each is followed by the same request once more. */
+  /** At most one payment of ours and one consent; after each, the same request is sent once more. */
   async send<O extends Operation>(operation: O, call: CallOf<O>, sending: Sending): Promise<ClientAnswer<O>> {
     const { rowId, hash, price, about, callState, payments } = sending
     const idempotencyKey = (await this.#takesKeys(callState)) ? rowId : undefined
@@ -330,7 +330,7 @@ class PaidSends {
   }
 
   /**
-   * Records that the service did nothing, if it says so. Returns whether that can be fixed and the call is still
+   * Records that the service did nothing, if it says so. Returns whether the problem can be fixed and the call is still
    * wanted.
    */
   #wasRefused(error: ServiceError, { rowId, callState, isWanted }: Sending): boolean {
@@ -354,8 +354,8 @@ class PaidSends {
   }
 
   /**
-   * A new call may go without a key if it is unknown whether keys are accepted; a repeat with its key may not. A call
-   * that once went without a key never gets one, because the service would take it for a new call.
+   * A new call may go without a key if it is unknown whether the service accepts keys; a repeat with its key may not. A
+   * call that was once sent without a key never gets one, because the service would take it for a new call.
    */
   async #takesKeys({ mayBeCharged, wentWithoutKey }: CallState): Promise<boolean> {
     if (wentWithoutKey) return false
@@ -364,7 +364,7 @@ class PaidSends {
   }
 }
 
-/** For a call that was sent before: only these two are answered after its key is looked up. */
+/** For a call that was sent before: the service answers only these two after it has looked up the key. */
 const saysNothingWasDone = (error: ServiceError): boolean => wantsCredit(error) || error.kind === 'needs_consent'
 
 const isClosing = (): ClientError =>
@@ -374,8 +374,8 @@ const isUnwanted = (): ClientError =>
   new ClientError('not-allowed', 'The call was cancelled before it was sent.', { wasSent: false })
 
 /**
- * Runs one paid request, which ends when its time is over, however slowly its answer drips, or when `closing` is
- * aborted: its answer then counts as lost, whatever the request itself is still waiting for.
+ * Runs one paid request. It ends when its time is over, however slowly its answer arrives, or when `closing` is
+ * aborted: its answer then counts as lost, even if the request itself is still waiting.
  */
 async function withinTime<Result>(
   { pause }: Pick<AgentContext, 'pause'>,

@@ -12,8 +12,9 @@ import { creditOf } from '../wallet/limits-view.ts'
 import { wantsCredit } from '../words/explain.ts'
 
 /**
- * Makes one top-up for what a 402 says is missing, within the policy. Throws the wallet's refusal or its question. If
- * another payment was just made, nothing is signed, and `isEarlier` says to check again.
+ * Makes one top-up for the amount that a 402 reports as missing, within the policy. Throws the wallet's refusal or its
+ * request for approval. If another payment was just made, nothing is signed, and `isEarlier` means: check the credit
+ * again.
  */
 export async function payAfter402(
   { client, topUps, wallet }: AgentContext,
@@ -42,8 +43,8 @@ export function missing(error: ServiceError, priceMicroUsd: MicroUsd | null): Mi
   const said = WalletCreditRequired.safeParse(error.body)
   const needed = said.success ? fromUsdNumber(said.data.minimumBalanceUsd ?? 0) : null
   const available = told(error) ?? microUsd(0)
-  // Our own price, or without one the smallest top-up, limits what a service may claim to need; a negative balance is
-  // not the caller's debt.
+  // Our own price, or without one the smallest top-up, limits how much a service may claim to need; a negative balance
+  // is not the caller's debt.
   const bound = priceMicroUsd ?? smallestTopUpMicroUsd
   const wanted = needed !== null && needed < bound ? needed : bound
   const difference = wanted - (available > 0n ? available : 0n)
@@ -58,8 +59,8 @@ function told({ body, headers }: ServiceError): MicroUsd | null {
 }
 
 /**
- * Once per process, sends again what an earlier process had signed and got no answer for: the same bytes, before the
- * first paid call, so that their credit is seen before more is paid. A payment that stays pending remains in the
+ * Once per process, sends again what an earlier process had signed without getting an answer: the same bytes, before
+ * the first paid call, so that their credit is seen before more is paid. A payment that stays pending remains in the
  * journal.
  */
 export function recoverOnce(agent: AgentContext): () => Promise<void> {
@@ -73,7 +74,7 @@ export function recoverOnce(agent: AgentContext): () => Promise<void> {
     try {
       await wallet.recover(topUps.send)
     } catch (error) {
-      // There may be credit anyway; the next payment reports what prevents it.
+      // There may be credit anyway; the next payment reports any problem.
       if (!(error instanceof WalletRefusal)) throw error
     }
   }
@@ -87,7 +88,10 @@ export function recoverOnce(agent: AgentContext): () => Promise<void> {
   }
 }
 
-/** Before a wallet with several rails has ever paid here, credit in one of its accounts is spent first. */
+/**
+ * Before a wallet with several rails has paid here for the first time, it spends existing credit in one of its
+ * accounts.
+ */
 async function findCredit(agent: AgentContext, wallet: NonNullable<AgentContext['wallet']>): Promise<void> {
   for (const address of wallet.addresses) {
     wallet.useAccount(address)

@@ -49,7 +49,8 @@ export const keptAnswer = <O extends Operation>({ answer }: PaidCallRow): Answer
   JSON.parse(answer ?? 'null') as AnswerOf<O>
 
 /**
- * Returns what the service says it charged; if its answer does not say, what the credit lost, or what its receipt says.
+ * Returns the charge that the service reports; if its answer has none, the difference in credit, or the amount on its
+ * receipt.
  */
 export function chargedFor({ answer, headers }: ClientAnswer<Operation>): MicroUsd | null {
   const cost = ChatCompletion.safeParse(answer).data?.cost

@@ -1,6 +1,6 @@
 /**
- * A caller that waits for a paid call. Cancelling gives the call up; leaving it to continue as a job, or receiving its
- * answer, does not.
+ * A caller that waits for a paid call. Cancelling gives the call up. Leaving the call to continue as a job does not,
+ * and neither does receiving its answer.
  */
 export class WaitingCaller {
   readonly #signal: AbortSignal
@@ -20,7 +20,7 @@ export class WaitingCaller {
   }
 }
 
-/** Tracks who waits for this process's calls, by row; a call that continues by itself has no waiter. */
+/** Tracks who waits for this process's calls, by row; a call that continues without a caller has no entry. */
 export class WaitingCallers {
   readonly #callers = new Map<string, WaitingCaller[]>()
 
@@ -43,9 +43,9 @@ export class WaitingCallers {
   }
 }
 
-/** Stops waiting when no caller wants the result any more; what was bought is kept for the next equal call. */
+/** Stops the call when no caller wants the result any more; what was bought is kept for the next equal call. */
 export async function whileWanted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  // The work may fail after its caller has left, or before it has come.
+  // The work may fail after its caller has left, or before a caller waits for it.
   work.catch(() => {})
   signal.throwIfAborted()
   let stop: (() => void) | undefined

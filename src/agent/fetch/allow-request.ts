@@ -17,7 +17,7 @@ import type { PricedCall } from '../prices/priced-call.ts'
 import type { UnpricedCalls } from '../settings/agent-options.ts'
 import type { ProgramRequest } from './caller-request.ts'
 
-/** A request that may be sent; `attempt` identifies it to an approval that it may have used up. */
+/** A request that may be sent; `attempt` identifies it to the approval that it may have used up. */
 export interface AllowedRequest {
   attempt: string
   operation: Operation | null
@@ -30,7 +30,7 @@ export interface AllowedRequest {
 
 /**
  * Prices what a program is about to send and checks it against the caps of a call, like a tool's call. Throws the
- * wallet's refusal or question, and the service's answer to a call that it would not accept.
+ * wallet's refusal or request for approval, or the service's answer to a call that it would not accept.
  */
 export async function allowRequest(
   agent: AgentContext,
@@ -88,7 +88,10 @@ const readsAs = (operation: Operation, { isForm }: ProgramRequest, body: unknown
   bodyTypesOf(operation).includes(isForm ? 'multipart' : 'json') &&
   operation.request.body?.safeParse(body).success === true
 
-/** A path that has the contract's words but not their grammatical number is a mistake, not a question for the user. */
+/**
+ * A path that has the contract's words in singular instead of plural, or the reverse, is a mistake and not something
+ * for the user to decide.
+ */
 function refuseMisspelt({ client }: AgentContext, { method, url }: ProgramRequest): void {
   const { baseUrl } = client.address
   const meant = pathMeant(baseUrl, method, url)
@@ -99,7 +102,7 @@ function refuseMisspelt({ client }: AgentContext, { method, url }: ProgramReques
   })
 }
 
-/** The service may read more into it than we can. */
+/** The service may find more in it than we can. */
 function unreadable(operation: Operation): ClientError {
   const taken = bodyTypesOf(operation).map(type => bodyWords[type])
   return new ClientError(

@@ -17,12 +17,14 @@ export interface ProgramRequest {
   body: Uint8Array | undefined
   /** The body if it is a JSON object, in the service's terms. */
   json: Record<string, unknown> | undefined
-  /** What a price is computed from: that object, a JSON list, or the fields of a form; undefined for anything else. */
+  /** The input for its price: that object, a JSON list, or the fields of a form; undefined for anything else. */
   read: unknown
   isForm: boolean
 }
 
-/** Only the agent's own values are sent, and none that make a service or proxy interpret the request differently. */
+/**
+ * Only the agent's own values are sent, and none that could make a service or proxy interpret the request differently.
+ */
 const ownHeaders = new Set<string>([
   ...['authorization', 'proxy-authorization', 'sign-in-with-x', 'x-sign-in-with-x', ...paymentHeaderNames],
   ...['cookie', 'origin', 'referer', 'forwarded', 'via', 'x-real-ip'],
@@ -54,7 +56,7 @@ export async function readProgramRequest({ client }: AgentContext, request: Requ
   return { ...asked, body, json: isObject(read) ? read : undefined, read, isForm: false }
 }
 
-/** Sends what was parsed, re-encoded by us, so that no other parser finds a different form in it. */
+/** Sends what was parsed, encoded again by us, so that no other parser finds a different form in it. */
 function asForm(headers: Record<string, string>, parts: readonly FormPart[]) {
   const { type, body } = writeForm(parts)
   return {
@@ -140,7 +142,7 @@ export function readForm(contentType: string | undefined, body: Uint8Array): For
   }))
 }
 
-/** Makes a file name that needs no quoting, so that it ends where we end it. */
+/** Makes a file name that needs no quoting, so that every parser ends it in the same place. */
 const plainName = (filename: string) => ({
   filename:
     filename
@@ -156,13 +158,13 @@ const plainType = (type: string) => ({
   type: /^([\w.+-]{1,100}\/[\w.+-]{1,100})\s*(;|$)/.exec(type)?.[1]?.toLowerCase() ?? 'application/octet-stream',
 })
 
-/** Equal names, texts and files give equal fields, whatever was between them. */
+/** Equal names, texts and files give equal fields, however the original form was written. */
 export const formFields = (parts: readonly FormPart[]): FormFields =>
   fieldsOf(parts, ({ filename, type, bytes }) => new FormFile(new Uint8Array(bytes), filename, type))
 
 /**
- * Encodes these parts as a form. Its boundary is the hash of its content: no part can contain it, and the same form has
- * the same bytes again, for services that compare those of a repeat.
+ * Encodes these parts as a form. Its boundary is the hash of its content: no part can contain it, and the same form
+ * gets the same bytes again, for services that compare a repeat's bytes.
  */
 export function writeForm(parts: readonly FormPart[]): { type: string; body: Uint8Array } {
   const pieces = parts.map(part => [Buffer.from(headOf(part)), bytesOf(part)] as const)

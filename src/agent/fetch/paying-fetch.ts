@@ -43,7 +43,9 @@ interface FetchContext extends AgentContext {
 }
 
 export interface FetchRules {
-  /** Decides what only the user may decide; without it, such a request is answered with a refusal. */
+  /**
+   * Makes the decisions that only the user may make; without it, a request that needs one is answered with a refusal.
+   */
   ask?: AskUser | undefined
   unpriced?: UnpricedCalls | undefined
   /**
@@ -54,10 +56,10 @@ export interface FetchRules {
 }
 
 /**
- * Returns a `fetch` for the service's origin only: it adds the credential, checks each request's price against the caps
+ * Returns a `fetch` for the service's origin only. It adds the credential, checks each request's price against the caps
  * of a call, and after a 402 tops up within the policy and repeats the request once. A request that the policy refuses
- * is not sent and answered with 403, in the shape that OpenAI's clients parse; one that must wait longer for the
- * service's limits than a call may is answered with 429. Streams are passed through; a redirect is an error.
+ * is not sent; the answer is a 403 in the shape that OpenAI's clients parse. If a request would have to wait longer for
+ * the service's limits than a call may, the answer is a 429. Streams are passed through; a redirect is an error.
  */
 export function payingFetch(agent: FetchContext, rules: FetchRules): Fetch {
   const recover = recoverOnce(agent)
@@ -96,7 +98,7 @@ interface Answering extends AllowedRequest {
   signal: AbortSignal
 }
 
-/** At most one payment and one consent; each is followed by the same request once more. */
+/** At most one payment and one consent; after each, the same request is sent once more. */
 async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answering): Promise<Response> {
   const { operation, signal } = answering
   const resolved = new Set<number>()
@@ -113,7 +115,7 @@ async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answe
     const isOver = !resolvable.has(status) || resolved.has(status)
     if (isOver && status !== 429) return asResponse(response)
     resolved.add(status)
-    // Reading it tells the client what the service says about this caller: that it is blocked, or has too many calls at
+    // Reading the body lets the client notice that the service blocks this caller, or has too many of its calls at
     // once.
     const { error, again } = await readRefusal(agent, answering, response)
     if (isOver) return again()
@@ -129,7 +131,7 @@ async function answer(agent: FetchContext, { ask }: FetchRules, answering: Answe
 
 const resolvable: ReadonlySet<number> = new Set([402, 409])
 
-/** The service's own answer is kept, so that its text can be read; where it can be answered is added. */
+/** The service's own answer is kept, so that its text can be read; where the user can approve is added. */
 const saying = (refusal: Refusing, place: WalletPlace) => ({
   [refusalHeader]: headerText(asTyped(messageOf(refusal), place)),
 })
@@ -149,7 +151,7 @@ async function resolveRefusal(
   return consent && sent.json ? withMembers(sent, sent.json, consent.consents) : null
 }
 
-/** Returns the error that an answer represents, and the answer itself, for a caller who must see it. */
+/** Returns the error that an answer represents, and the answer itself, for a caller that needs both. */
 async function readRefusal({ client }: AgentContext, { operation }: AllowedRequest, response: WireResponse) {
   const bytes = await readBytes(response, errorBytes)
   const copy = { ...response, body: once(bytes) }
@@ -203,7 +205,7 @@ function asResponse({ status, headers, body, discard }: WireResponse): Response 
   return new Response(ReadableStream.from<Uint8Array>(body), { status, headers })
 }
 
-/** Whether a program's call is charged, so that its receipt is worth keeping. */
+/** Whether a program's call is charged, so that its receipt should be kept. */
 const isReceipted = (operation: Operation | null): operation is Operation => operation !== null && isPaid(operation)
 
 /** Requests the receipt with the answer, as a tool's call does. */

@@ -15,8 +15,8 @@ export const refusalHeader = 'x-farebox-refusal'
 export type Refusing = WalletRefusal | NeedsApproval | ClientError | ServiceError | ToolFailure
 
 /**
- * Answers a request of which nothing was sent or paid. OpenAI's clients automatically retry a 5xx and a lost connection
- * but never a 403, and they show `error.message`.
+ * Answers a request for which nothing was sent or paid. OpenAI's clients automatically retry a 5xx and a lost
+ * connection but never a 403, and they show `error.message`.
  */
 export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPlace): Response {
   if (refusal instanceof ServiceError) {
@@ -35,7 +35,7 @@ export function refusedAnswer(refusal: Refusing, nowMs: number, place: WalletPla
   return Response.json({ error }, { status: 403, headers: { ...headers, ...notAgain } })
 }
 
-/** Words a question as for every other caller. */
+/** Words a request for approval as for every other caller. */
 export const messageOf = (refusal: Refusing): string =>
   refusal instanceof NeedsApproval ? approvalRequired(refusal.approval).message : refusal.message
 
@@ -55,9 +55,7 @@ function noSuchModel({ facts: { happened, next } }: ToolFailure): Response {
   return Response.json({ error }, { status: 404, headers: notAgain })
 }
 
-/**
- * For a paid call if there is nothing to pay with: the service's own 402 would not say that there is a locked wallet.
- */
+/** For a paid call if there is nothing to pay with: the service's own 402 would not mention a locked wallet. */
 export function cannotPayAnswer(lockedWallet: string | null, place: WalletPlace): Response {
   const said =
     lockedWallet === null
@@ -82,5 +80,5 @@ export const headerText = (sentence: string): string =>
     .replace(/[^\x20-\x7e]/g, '?')
     .slice(0, headerCharacters)
 
-/** A question names its files and its result; clients accept 8 KiB of headers. */
+/** A request for approval names its files and its consequences; clients accept 8 KiB of headers. */
 const headerCharacters = 1_800

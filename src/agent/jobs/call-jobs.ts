@@ -30,9 +30,8 @@ interface CallJobParts extends AgentContext {
 }
 
 /**
- * Paid calls that took longer than their callers could wait. Such a job is its call's row: whichever process first has
- * the answer stores it there, and if no process is running the call, the service is asked for the answer with the same
- * key.
+ * Paid calls that took longer than their callers could wait. Such a job is its call's row: the process that first has
+ * the answer stores it there. If no process is running the call, the service is asked for the answer with the same key.
  */
 export class CallJobs {
   readonly #agent: CallJobParts
@@ -57,7 +56,7 @@ export class CallJobs {
 
   /**
    * Waits until the job has ended or the time is over, and asks the service if no process is running it. Throws what
-   * prevents an answer for now; a job that fails ends, and says why.
+   * currently prevents an answer; a job that fails ends with the reason.
    */
   async follow(
     jobId: string,
@@ -105,8 +104,8 @@ export class CallJobs {
   }
 
   /**
-   * Makes the call of a job that the user has approved since; if it was made in the meantime, that call becomes this
-   * job's.
+   * Makes the call of a job that the user has approved since. If another call bought the same in the meantime, that
+   * call becomes this job's.
    */
   goOn({ jobId, callId }: JobRow): void {
     const { paidCalls, rows, jobRows } = this.#agent
@@ -116,7 +115,7 @@ export class CallJobs {
       jobRows.askedNoMore(jobId, wasForgotten().facts.happened)
       return
     }
-    // The approval was for one call, and a consent would count for this one too.
+    // The approval was for one call, and a consent would apply to this one too.
     const earlier = rows.boughtAfter(row)
     if (earlier) {
       if (this.#becomes(jobId, earlier.id)) jobRows.callAnswered(jobId, earlier.chargedMicroUsd)
@@ -202,7 +201,7 @@ async function hasEnded(
 
 /**
  * Returns how a call's error ends the job, or null if it continues. `isRefused`: the call's row says that nothing was
- * done. `approvalId` names the question that prevented the call.
+ * done. `approvalId` names the approval that the call still needs.
  */
 function endOfCall(
   error: unknown,
@@ -219,8 +218,8 @@ function endOfCall(
 }
 
 /**
- * The job continues: the result of one poll does not show what its call was charged. What must be fixed first is
- * reported; advice about a lost call is only for callers without a job. The user is asked as usual.
+ * The job continues: one poll does not show what its call was charged. What must be fixed first is reported; advice
+ * about a lost call is only for callers without a job. The user is asked as usual.
  */
 function notYetAnswered(error: unknown, agent: AgentContext): unknown {
   const worded = inWords(error, agent, true)

@@ -11,8 +11,8 @@ interface Followed {
 }
 
 /**
- * Running jobs that clients poll: each is followed once per process, so that a poll makes no request to the service and
- * a long download does not delay it. Nothing else is kept here; what broke off is resumed by the next poll.
+ * Running jobs that clients poll. Each is followed once per process, so that a poll makes no request to the service and
+ * a long download does not delay it. Nothing else is kept here; the next poll resumes what was interrupted.
  */
 export class FollowedJobs {
   readonly #agent: JobContext

@@ -26,7 +26,7 @@ export interface JobRow extends JobView {
   changedAtMs: number | null
   /** When its follower gave up; the job itself continues. */
   cancelledAtMs: number | null
-  /** The question to the user because of which its call was not made; after an approval the same job makes it. */
+  /** The approval that its call still needs; once it is approved, the same job makes the call. */
   asks: string | null
   timesAsked: number
 }
@@ -73,7 +73,7 @@ export interface SavedMedia {
 export class JobRows {
   readonly #state: State
   readonly #clock: Clock
-  /** Jobs whose files this process is saving: a lease handles processes that end, and a large file may outlast it. */
+  /** Jobs whose files this process is saving. A lease covers processes that end, but a large file may outlast it. */
   readonly #saving = new Set<string>()
 
   constructor(state: State, clock: Clock) {
@@ -168,7 +168,7 @@ export class JobRows {
     )
   }
 
-  /** Continues the job with another call; returns the id of that call's job if it has a different one. */
+  /** Continues the job with another call. If that call already has a different job, returns its id. */
   callAgain(id: string, callId: string): string | null {
     this.#prepared()
     return this.#state.decide(db => {
@@ -182,7 +182,7 @@ export class JobRows {
     })
   }
 
-  /** The question that prevented the job's call is closed. */
+  /** The approval that the job's call needed is closed. */
   askedNoMore(id: string, failure: string): void {
     this.#run('UPDATE jobs SET asks = NULL, request = NULL, tool = NULL, failure = ? WHERE id = ?', failure, id)
   }

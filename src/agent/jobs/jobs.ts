@@ -99,7 +99,7 @@ export class Jobs implements JobStore {
     return jobView(job)
   }
 
-  /** Polls the service once. Returns the time before which another poll is useless, if it gave one. */
+  /** Polls the service once. Returns the time before which another poll is useless, if the service gave one. */
   async #ask(job: JobRow, countFault: () => number): Promise<number | null> {
     if (job.state !== 'running' || !isQueued(job)) return null
     try {
@@ -177,7 +177,7 @@ const queued = ({ model, queueId }: JobRow) => ({
 
 /**
  * Deletes the result: a file that came from its own address is deleted there (brief §3.1), anything else through its
- * job, because an address that gave no file is only the service's claim. Throws if it may still exist.
+ * job, because an address from which no file came is only the service's claim. Throws if the file may still exist.
  */
 async function forgetMedia(client: Client, job: QueuedJobRow, signal: AbortSignal): Promise<void> {
   if (job.downloadUrl === null || !job.isDownloaded) {
@@ -212,7 +212,7 @@ const notDeleted = (): ToolFailure =>
     next: 'Call job_delete again in a minute.',
   })
 
-/** Returns whether a wallet's own records show that a job was refunded; false if that cannot be seen. */
+/** Returns whether a wallet's own records show that a job was refunded; false if they cannot be read. */
 async function wasRefunded({ client, wallet }: AgentContext, queueId: string): Promise<boolean> {
   if (!wallet) return false
   try {

@@ -41,8 +41,8 @@ const cookieName = 'farebox_page'
 /**
  * The link works once and starts the only session. A form needs that session, the page's own path, this page's token,
  * and the browser's own header that it comes from here, so that no other page can click for the user. Browsers send a
- * cookie to every port of a host, so other programs on this machine may learn the session; the path is a secret that
- * they do not get.
+ * cookie to every port of a host, so other programs on this machine may learn the session; they do not learn the path,
+ * which is secret.
  */
 class OneBrowser {
   readonly #page: BrowserPage
@@ -171,7 +171,7 @@ export const noticeHtml = (notice: string | null): string =>
 export const tokenHtml = (formToken: string): string =>
   `<input type="hidden" name="form" value="${escaped(formToken)}">`
 
-/** Renders a complete page without a script. With `againSeconds` the browser reloads it by itself. */
+/** Renders a complete page without a script. With `againSeconds` the browser reloads it automatically. */
 export const documentOf = (heading: string, body: string, againSeconds?: number): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 ${againSeconds === undefined ? '' : `<meta http-equiv="refresh" content="${againSeconds}">`}

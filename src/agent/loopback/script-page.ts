@@ -28,7 +28,7 @@ export interface ScriptPage {
 /** Returns a value to send as JSON, or a complete response. Throws `WalletRefusal` with a message for the user. */
 export type PageRoute = (asked: { query: URLSearchParams; body: unknown }) => Promise<unknown> | unknown
 
-/** Why a page ended by itself. */
+/** Why a page ended, if it was not closed. */
 type PageEnd = 'unused' | 'idle'
 
 export interface OpenScriptPage {

@@ -133,7 +133,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     }
   }
 
-  /** The same message whether the file is missing or forbidden, so that it reveals nothing about other files. */
+  /** The same message for a missing and a forbidden file, so that it reveals nothing about other files. */
   #outside(takesAddress: boolean): ToolFailure {
     const folders = [this.#folders.output, ...this.#folders.inputs].join(', ')
     return refused(
@@ -195,7 +195,7 @@ interface Text {
   extension: 'txt' | 'json'
 }
 
-/** If files of this name are incomplete or changed, the complete file gets a number. */
+/** If incomplete or changed files have this name, the complete file gets a number. */
 const mostNames = 20
 
 /**
@@ -231,8 +231,8 @@ async function isNamed(part: string, path: string, bytes: Buffer): Promise<boole
 }
 
 /**
- * A file that cannot be read, or is not a regular file of that size, is not ours: it does not wait for a pipe or follow
- * a link.
+ * A file that cannot be read, or is not a regular file of that size, is not ours. Neither a pipe nor a link is
+ * followed.
  */
 async function holds(path: string, bytes: Buffer): Promise<boolean> {
   const there = await lstat(path).catch(() => null)

@@ -37,7 +37,7 @@ export async function makeMedia<O extends Operation>(
   call: CallOf<O>,
   options: CallOptions,
 ): Promise<ClientAnswer<O>> {
-  // Checked before anything is bought that could not be saved.
+  // Checked first, so that nothing is bought that could not be saved.
   const folder = await files.outputFolder()
   const opened = await client.open(operation, call, options)
   const saved: SavedFile[] = []

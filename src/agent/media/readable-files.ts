@@ -28,7 +28,7 @@ type Inode = string
 
 /**
  * Decides which files tools may read: those in the allowed folders, except hidden ones, farebox data folders, and files
- * with another name elsewhere. Folders are compared by identity, not by the spelling of their names.
+ * that also have a name elsewhere. Folders are compared by identity, not by the spelling of their names.
  */
 export class ReadableFiles {
   readonly #folders: FileFolders
@@ -44,8 +44,8 @@ export class ReadableFiles {
   }
 
   /**
-   * Returns the bytes of a file that `pathOf` has found. Throws `ToolFailure`, also if another file took its place
-   * meanwhile.
+   * Returns the bytes of a file that `pathOf` has found. Throws `ToolFailure`, also if another file has taken its
+   * place.
    */
   async read(real: string): Promise<Buffer> {
     // If a link or a pipe took the file's place, it is not followed or waited for.
@@ -92,7 +92,7 @@ export class ReadableFiles {
     }
   }
 
-  /** Keys and passphrases, under any name that they are mounted as. */
+  /** Keys and passphrases, under the names by which they are usually mounted. */
   async #secrets(): Promise<Set<Inode | null>> {
     const { state, secrets = [] } = this.#folders
     const paths = [...secretFileNames.map(name => join(state, name)), ...secrets]
@@ -183,7 +183,7 @@ const plain = (name: string): string =>
     .replace(/:.*$/, '')
     .replace(/[. ]+$/, '')
 
-/** Describes a media file given by address or bytes: no path, and nothing of an address that may be a key. */
+/** Describes a media file given by URL or as bytes: no path, and no part of a URL that may be a key. */
 export function mediumGiven(source: string): AskedFile | null {
   if (/^data:/i.test(source)) {
     const at = source.indexOf(',')

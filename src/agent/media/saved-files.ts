@@ -18,7 +18,7 @@ export interface NewSavedFile extends SavedFile {
   tool: string | null
 }
 
-/** The records of saved files; the files themselves stay as long as their owner wants. */
+/** The records of saved files; the files themselves stay until their owner deletes them. */
 export class SavedFiles {
   readonly #state: State
   readonly #clock: Clock
@@ -69,7 +69,7 @@ export class SavedFiles {
 }
 
 /**
- * A path has one row. A text that is saved again keeps its id; any other file is new, because the name was free. The
+ * A path has one row. A text that is saved again keeps its id; any other file is new, because its name was free. The
  * oldest rows beyond the limit are dropped.
  */
 export function insertSavedFile(db: DatabaseSync, file: NewSavedFile, nowMs: number): void {

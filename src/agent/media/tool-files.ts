@@ -62,7 +62,7 @@ export class ToolFiles implements FileStore {
     try {
       this.#savedFiles.keep({ ...file, model: null, tool: this.#call.tool })
     } catch {
-      // The paid result is saved and its path is reported, although no list has it.
+      // The paid result is saved and its path is reported, even though no list has it.
     }
     return file
   }

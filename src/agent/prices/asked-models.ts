@@ -15,7 +15,7 @@ export const defaultModel = 'default'
 
 /** The models on the service's list that may match a name. */
 interface AskedModels {
-  /** Empty if the service knows the name but lists no model for it, so that its price is unknown. */
+  /** Empty if the service knows the name but lists no model for it; its price is then unknown. */
   records: readonly ModelRecord[]
   all: readonly ModelRecord[]
   /** The name without the options after it. */
@@ -39,7 +39,7 @@ export async function askedModels(
   if (type === 'background' && ofType.length === 0) return { records: [], all, name }
   const id = (await models.otherNames(type))[name]
   if (id !== undefined) return { records: ofType.filter(record => record.id === id), all, name }
-  // A service that lists no default may choose any of them.
+  // A service that lists no default may choose any of its models.
   if (name === defaultModel) return { records: ofType, all, name }
   const { model: base } = type === 'text' ? parseModelSuffix(name) : { model: name }
   if (base !== name) return askedModels(models, type, base)

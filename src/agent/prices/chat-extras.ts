@@ -4,8 +4,8 @@ import { ServiceParameters } from '#contract/operations/service-parameters.ts'
 
 /**
  * Whether a chat asks for something that is billed in addition to its tokens, or that runs another model: searches,
- * scraping, fallbacks, a longer cache than its one price is for, and anything that the contract does not name. Unknown
- * members further inside are only text.
+ * scraping, fallbacks, a cache that is kept longer than the price covers, or a member that the contract does not name.
+ * Unknown members at deeper levels are only text.
  */
 export const hasUnboundedExtras = (record: ModelRecord, body: ChatCompletionRequest): boolean =>
   hasOtherMembers(body, ChatCompletionRequest.shape) ||
@@ -71,7 +71,7 @@ function isBilledOption([option, value]: readonly [option: string, value: unknow
   return billedOptions.has(option) && value !== false && value !== 'false' && value !== 'off'
 }
 
-/** Options after the colon of a model's name. They are parsed by hand, so that none is skipped for being invalid. */
+/** Options after the colon of a model's name. They are parsed here, so that none is skipped for being invalid. */
 function suffixOptions({ id }: ModelRecord, model: string): [option: string, value: string][] {
   if (model === id) return []
   return model

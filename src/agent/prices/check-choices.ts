@@ -12,8 +12,8 @@ import type { ModelRecords } from './model-records.ts'
 
 /**
  * Checks a tool's call against its model's record before anything is sent or paid. Throws `ToolFailure` that names the
- * members. What the record does not list is left to the service, which may support more voices, names and models than
- * it lists.
+ * members. Anything that the record does not list is left to the service, which may support more voices, names and
+ * models than it lists.
  */
 export async function checkChoices(models: ModelRecords, { id }: Pick<Operation, 'id'>, body: unknown): Promise<void> {
   const check = checks.get(id)
@@ -24,7 +24,7 @@ export async function checkChoices(models: ModelRecords, { id }: Pick<Operation,
   const records = await models.all().catch(() => [])
   const [record] = modelsNamed(records, check.type, name)
   if (!record && (check.type === 'video' || check.type === 'music')) refuseOther(check.type, name, records)
-  // A deprecated model may be answered by another one with another record.
+  // Another model, with another record, may answer for a deprecated one.
   if (!record || record.model_spec.deprecation) return
   const refused = check.refused(record.model_spec, asked)
   if (refused.length === 0) return

@@ -88,7 +88,7 @@ export class ModelRecords {
     try {
       return (await this.#client.call(listModels, call)).answer.data
     } catch (error) {
-      // An older farebox has no such type; then the user is asked about its price.
+      // An older farebox has no such type; the user then decides without a known price.
       if (error instanceof ServiceError && error.status === 400) return []
       throw error
     }

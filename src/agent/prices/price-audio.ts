@@ -132,13 +132,13 @@ function dataAt(file: Buffer): number {
 }
 
 /**
- * Whether claimed samples may be coded audio: readers of WAV files look for it, and then it may be hours long. They
+ * Whether claimed samples may be coded audio. Readers of WAV files look for coded audio, and it may be hours long. They
  * recognize it by several frames in a row, or by markers that no ordinary audio has.
  */
 const mayBeCoded = (data: Buffer): boolean =>
   marks.some(mark => data.includes(mark)) || hasFrames(data, 0xff, mpegFrameBytes) || hasOtherFrames(data)
 
-/** The same for a claimed MP3: readers go by what most of a file is. */
+/** The same for a claimed MP3: readers go by what most of the file contains. */
 const hasOtherFrames = (data: Buffer): boolean =>
   hasFrames(data, 0xff, adtsFrameBytes) ||
   hasFrames(data, 0x56, loasFrameBytes) ||

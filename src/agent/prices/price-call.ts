@@ -80,8 +80,8 @@ const priceRpc: Pricer = async (_parts, call) => {
 }
 
 /**
- * Returns the maximum cost of node calls: the service decides which method has which tier, so each counts as the most
- * expensive.
+ * Returns the maximum cost of node calls. The service decides which method has which tier, so each call counts as the
+ * most expensive.
  */
 const rpcBound = (body: RpcRequest): MicroUsd | null =>
   unitsAt([body].flat().length * rpcCredits.mostBase * rpcCredits.mostTier, rpcCredits.picoUsd)

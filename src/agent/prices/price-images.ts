@@ -29,7 +29,7 @@ export const priceSimpleImages = pricedFrom(SimpleImageRequest)
 
 export const priceEdit: Pricer = async ({ models }, call) => {
   const { model: newer, modelId: older } = call as Partial<EditImageRequest>
-  // The older member counts if the newer one is absent or the default.
+  // The older member counts if the newer one is absent or has its default value.
   const name = newer === undefined || newer === 'default' ? (older ?? newer) : newer
   return {
     what: `An edited image by ${shownModel(name)}`,
@@ -45,7 +45,7 @@ export const priceUpscale: Pricer = async ({ models }, call) => {
   }
 }
 
-/** Between two and four times the size, the price is that of four. */
+/** Any scale between two and four costs as much as four. */
 const atTheDearerPrice = (scale: number): string =>
   scale > 2 && scale < 4 ? `, ${scale} times the size, which costs as much as 4 times` : ''
 
@@ -61,7 +61,7 @@ export const priceBackground: Pricer = async ({ models }, call) => {
 
 /**
  * Returns the maximum cost of one edited image; if the record has several prices, the highest. Null if it is unknown:
- * no price, one for something additional, or an unknown member.
+ * no price, a price for something additional, or an unknown member.
  */
 const editBound = (record: ModelRecord, body: object, records: readonly ModelRecord[] = [record]): MicroUsd | null =>
   isKnownEdit(body) ? mostOfAnswering(record, records, dearestEdit) : null
@@ -114,8 +114,9 @@ type ImageRequest = Partial<GenerateImageRequest | SimpleImageRequest> &
   Pick<Partial<GenerateImageRequest>, 'variants' | 'enable_web_search'>
 
 /**
- * Returns the maximum cost of images; if the record has several prices, the highest. Null if it is unknown: no price,
- * one for something additional to the images, a search, or a member that `shape`, the request's schema, does not name.
+ * Returns the maximum cost of images; if the record has several prices, the highest. Null if it is unknown: no price, a
+ * price for something additional to the images, a search, or a member that `shape`, the request's schema, does not
+ * name.
  */
 export function imageBound(
   record: ModelRecord,

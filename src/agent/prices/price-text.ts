@@ -10,9 +10,9 @@ import type { ModelRecords } from './model-records.ts'
 import { mostOf, mostOfAnswering, type Pricer } from './priced-call.ts'
 
 /**
- * Returns the maximum cost of a chat: a token is at least one byte, answers end at their limit, and the most expensive
- * of several prices of one kind, and of several models that may answer, is used. Null if it is unknown: no price, no
- * limit, or a member that may cost more. `records` are all of the service's, for models that may replace another.
+ * Returns the maximum cost of a chat. A token is at least one byte, and answers end at their limit. If there are
+ * several prices of one kind, or several models may answer, the most expensive counts. Null if it is unknown: no price,
+ * no limit, or a member that may cost more. `records` are all of the service's, for models that may replace another.
  */
 export function chatBound(
   record: ModelRecord,
@@ -99,9 +99,9 @@ function outputTokens({ model_spec: spec }: ModelRecord, most: number, answers: 
 }
 
 /**
- * Counts the bytes of everything that is sent, because members that we do not parse may become part of the prompt too,
- * and what the service may add before it. Only media are counted differently: their data URLs are long, and the service
- * decides about their tokens, which are limited only by the context.
+ * Counts the bytes of everything that is sent, because members that we do not parse may also become part of the prompt,
+ * and the text that the service may add before it. Only media are counted differently: their data URLs are long, and
+ * the service decides about their tokens, which are limited only by the context.
  */
 function inputTokens({ model_spec: spec }: ModelRecord, { bytes, media, hasUnknownText }: SentText): bigint | null {
   const counted = templateTokens + bytes - media.reduce((sum, data) => sum + bytesOf(data), 0)

@@ -80,8 +80,8 @@ export function mostOf(
 }
 
 /**
- * Returns the model itself and, if it has a replacement, that one too, and so on, because the service decides when the
- * replacement starts. Null if a replacement is unknown.
+ * Returns the model itself, its replacement if it has one, that model's replacement, and so on, because the service
+ * decides when a replacement starts. Null if a replacement is unknown.
  */
 function answeringModels(record: ModelRecord, records: readonly ModelRecord[]): ModelRecord[] | null {
   const models = [record]

@@ -38,8 +38,8 @@ export class ReceiptRows {
   }
 
   /**
-   * Keeps the first one with an id; beyond the limit, the service's oldest are dropped. `comesLater`: no receipt could
-   * come with the answer.
+   * Keeps the first receipt with an id; beyond the limit, the service's oldest are dropped. `comesLater`: no receipt
+   * could come with the answer.
    */
   add(row: ReceiptRow, comesLater = false): void {
     this.#decide(db => {
@@ -205,7 +205,7 @@ const receiptMigrations: readonly Migration[] = [
     `,
   },
   {
-    // A service could claim any time, and a receipt from the far future stayed at the top for ever.
+    // A service could claim any time, and a receipt from the far future would stay at the top for ever.
     name: '0004-receipts-of-no-far-time',
     sql: `
       UPDATE charge_receipts SET at_ms = unixepoch() * 1000 WHERE at_ms > unixepoch() * 1000 OR at_ms < 0;

@@ -54,16 +54,14 @@ export class Receipts {
     }
   }
 
-  /**
-   * Returns what is wrong with a call's stored receipt, null if nothing is known to be. Waits briefly for keys, once.
-   */
+  /** Returns what is wrong with a call's stored receipt; null if no problem is known. Waits briefly for keys, once. */
   async problemOf(call: string): Promise<string | null> {
     const row = this.#rows.ofCall(call)
     return row && (await this.#checked(row)).problem
   }
 
   /**
-   * Work with a key may have been started by an earlier request, which is the one that is charged. Still, a receipt
+   * Work with a key may have been started by an earlier request, which is then the one that is charged. But a receipt
    * that is already stored belongs to another call.
    */
   #chargedRequest({ requestId, receipt, isReplayed }: AnswerHeaders): string | null {
@@ -125,7 +123,7 @@ export class Receipts {
 
   /**
    * Pins the service's keys. A list without the keys that are already pinned is not trusted, because a service keeps
-   * its own published.
+   * its own keys published.
    */
   async #fetchKeys(): Promise<ReadonlyMap<string, string> | null> {
     const pinned = this.#rows.keysOf(this.#service)
@@ -170,7 +168,7 @@ export class Receipts {
         saidMicroUsd: null,
         mostMicroUsd: null,
       },
-      // It is not verified yet, and a future time would keep it at the top.
+      // It is not verified yet, and a time in the future would keep it at the top.
       atMs: claims ? Math.min(nowMs, claims.iat * 1000) : nowMs,
     })
     return true

@@ -11,7 +11,7 @@ interface Period {
 
 /**
  * Charges less refunds of the last days in UTC, and the payments of those days. A refund counts on its own day, for its
- * charge's model and tool. `isCut` says whether older rows were left out.
+ * charge's model and tool. `isCut`: older rows were left out.
  */
 export function spendingOf(
   charges: readonly KeptCharge[],

@@ -13,7 +13,7 @@ const anyObject = z.custom(value => typeof value === 'object' && value !== null,
 
 const deciding = { onApproval: anyFunction, unpricedCalls: z.enum(['ask', 'allow']).optional() }
 
-// An option without a line here is a type error.
+// A new option without a line here is a type error.
 const ofAgent = {
   baseUrl: z.string(),
   key: text,
@@ -46,7 +46,7 @@ export const checkEnvironmentOptions = (given: unknown): void =>
 /** The options of `createAgent`. */
 export interface AgentOptions
   extends Omit<OpenOptions, 'apiKey' | 'walletKey' | 'solanaKey' | 'policy' | 'secretFiles'> {
-  /** An API key: calls are paid from its account, and nothing is ever topped up. */
+  /** An API key: its account pays for calls, and is never topped up. */
   key?: string
   /** The agent's own wallet: its EVM private key in hex, or one for Solana as wallets export it, or both. */
   wallet?: { key?: string; solanaKey?: string }
@@ -72,15 +72,15 @@ export interface EnvironmentAgentOptions extends Pick<AgentOptions, 'onApproval'
 export interface OpenOptions {
   /** Includes the path: `https://host/api/v1`. */
   baseUrl: string
-  /** Pays from an account, which is never topped up with it. */
+  /** Calls are paid from this key's account, which is never topped up. */
   apiKey?: string | undefined
-  /** EVM private key in hex; pays from the wallet. Takes precedence over an API key. */
+  /** EVM private key in hex: calls are paid from the wallet. Takes precedence over an API key. */
   walletKey?: string | undefined
-  /** Solana private key, base58 of 64 bytes; in addition to the other key or instead of it. */
+  /** Solana private key, base58 of 64 bytes; with the EVM key, or instead of it. */
   solanaKey?: string | undefined
   /**
-   * RPC nodes of the chains: public ones by default; `none` makes no requests. Without a Solana node, nothing is paid
-   * on Solana.
+   * RPC nodes of the chains: public ones by default; with `none`, no node is asked. Without a Solana node, the wallet
+   * pays nothing on Solana.
    */
   nodes?: { eip155?: string | undefined; solana?: string | undefined } | undefined
   /** The defaults if absent. */
@@ -88,7 +88,7 @@ export interface OpenOptions {
   stateFolder?: string | undefined
   /** A journal whose caps other processes share: `postgres://…`. By default, the state folder's own. */
   journalUrl?: string | undefined
-  /** Where to record which journal counts for a key; by default, the user's own folder on this machine. */
+  /** Where to record which journal belongs to a key; by default, the user's own folder on this machine. */
   notesFolder?: string | undefined
   /** The only folder that is written to; by default `output` in the state folder. */
   outputFolder?: string | undefined
@@ -107,7 +107,7 @@ export interface OpenOptions {
 /** How a call of unknown price is handled: the user is asked, or only the caps on payments limit it. */
 export type UnpricedCalls = 'ask' | 'allow'
 
-/** Asks for a decision; a program's own answer counts as its author's. */
+/** Asks for a decision; what a program decides counts as its author's decision. */
 export type AskUser = (request: ApprovalRequest) => ApprovalDecision | Promise<ApprovalDecision>
 
 /**

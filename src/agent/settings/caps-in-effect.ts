@@ -34,7 +34,7 @@ export function capsInEffect(env: AgentEnvironment, folder: string) {
   return { caps, isDryRun: policy.dryRun, hasStopFile: existsSync(join(folder, stopFileName)) }
 }
 
-/** Writes a lower cap into `policy.json`; one above what holds is refused, because the file can raise nothing. */
+/** Writes a lower cap into `policy.json`. Refuses a cap above the current one, because the file cannot raise a cap. */
 export function lowerCap(env: AgentEnvironment, folder: string, name: string, usd: string): CapInEffect {
   const cap = capsInEffect(env, folder).caps.find(each => each.name === name)
   if (!cap)
@@ -52,13 +52,13 @@ export function lowerCap(env: AgentEnvironment, folder: string, name: string, us
   return { ...cap, amountMicroUsd: amount, saidBy: amount < cap.amountMicroUsd ? settingsFileName : cap.saidBy }
 }
 
-/** Says where a cap is set, for a user who may edit that. */
+/** Returns where a cap is set, for a user who can edit it there. */
 export const howToRaise = ({ name, variable, saidBy }: CapInEffect, folder: string): string =>
   saidBy === settingsFileName
     ? `To raise it, edit or remove "${name}" in ${join(folder, settingsFileName)}`
     : `To raise it, set ${variable} where farebox is started`
 
-/** What the cap on approvals does not cover; shown wherever that cap is. */
+/** What the threshold for approval does not cover; shown wherever that threshold is. */
 export const topUpWithoutAsking = `a call without credit tops up by ${displayUsd(smallestTopUpMicroUsd)} without asking, or by what it needs if that is more, within the caps`
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>

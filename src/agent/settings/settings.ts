@@ -120,7 +120,7 @@ const nodeProblem = (name: string, text: string | undefined): string | null =>
     ? null
     : `${name} is not the address of a node. Write it as https://host/path, or as ${noNode} to ask no node.`
 
-/** What is wrong with a service's address, which was given as a variable or a flag; null if nothing is. */
+/** Returns what is wrong with a service's address, given as a variable or a flag; null if it is valid. */
 export function addressProblem(name: string, text: string | undefined): string | null {
   if (text === undefined) return null
   const url = URL.canParse(text) ? new URL(text) : null
@@ -152,8 +152,8 @@ const unanswered = /^\$\{user_config\.[^{}]*\}$/
 export const notWrittenIn = 'WRITE THE API KEY HERE, OR REMOVE THIS LINE'
 
 /**
- * A variable that a client could not fill in, in any of the three spellings of a placeholder: it should have been
- * passed on from the client's own environment, but is not set there.
+ * A variable that a client could not fill in, in any of the three spellings of a placeholder: it should come from the
+ * client's own environment, but is not set there.
  */
 const isHandedThrough = (name: string, value: string): boolean =>
   [`\${${name}}`, `\${env:${name}}`, `$${name}`].includes(value)
@@ -212,9 +212,9 @@ const known: readonly string[] = [
 ]
 
 /**
- * Returns a sentence for each unknown variable that was surely meant for farebox: its name suggests a limit on money,
- * or is nearly that of a setting. An ignored limit would be assumed to hold. Others are left alone: Kubernetes sets
- * FAREBOX_PORT and similar ones, and an engine's key may be in any variable.
+ * Returns a sentence for each unknown variable that was certainly meant for farebox: its name suggests a limit on
+ * money, or nearly matches a setting. The user would otherwise rely on a limit that is ignored. Other variables are
+ * left alone: Kubernetes sets FAREBOX_PORT and similar ones, and an engine's key may be in any variable.
  */
 export const unknownVariables = (names: readonly string[]): string[] =>
   names.filter(name => name.startsWith(prefix) && !known.includes(name)).flatMap(name => strange(name) ?? [])

@@ -56,7 +56,7 @@ export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySetting
   const settings = {
     serviceUrl: baseUrlOf(env),
     ...Object.fromEntries(Object.entries(amountVariables).map(([setting, name]) => [setting, env[name] || undefined])),
-    // Anything but a clear no prevents spending.
+    // Any other value switches the dry run on, so that a misspelt one spends nothing.
     dryRun: !['', '0', 'false', 'no'].includes((env.FAREBOX_DRY_RUN ?? '').toLowerCase()),
     ...more,
   }
@@ -91,7 +91,10 @@ function pinnedService(folder: string): string | null {
   return baseUrl
 }
 
-/** Parsed by hand, because every start of an assistant reads it, and loading zod would take a third of that start. */
+/**
+ * Parsed without zod, because every start of an assistant reads this file, and loading zod would take a third of that
+ * start.
+ */
 function baseUrlIn(file: unknown): string | null {
   if (typeof file !== 'object' || file === null) return null
   const { farebox, baseUrl, ...others } = file as Record<string, unknown>

@@ -124,5 +124,5 @@ export interface Asked {
   files: () => readonly AskedFile[]
 }
 
-/** What the user sees when a call of this one needs an approval. */
+/** What the user sees when this call needs an approval. */
 export const askingOf = ({ called, files }: Asked): ToolAsking => ({ tool: called?.name ?? null, files: files() })

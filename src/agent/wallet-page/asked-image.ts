@@ -13,8 +13,8 @@ export interface AskedImage {
 }
 
 /**
- * Returns the bytes that the approval is about, if the file is unchanged in its place. Null if it was changed, because
- * the approval is for the earlier bytes, and if it is no image or is elsewhere.
+ * Returns the image's bytes, if the file is still what the approval is about. Null if it was changed, moved or is no
+ * image.
  */
 export async function askedImage(
   { name, sha256 }: AskedFile,

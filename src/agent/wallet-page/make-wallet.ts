@@ -44,7 +44,7 @@ export interface WalletChoice {
   asksFirstTopUp: boolean
 }
 
-/** The facts that are needed to make a wallet for the agent's service. */
+/** Everything that is needed to make a wallet for the agent's service. */
 export interface WalletPlan {
   service: string
   payees: readonly Payee[]
@@ -89,7 +89,8 @@ async function isKeychainThere(): Promise<boolean> {
 
 /**
  * Creates the wallet: first its caps, then its keys, then its payees. Only one process of the machine does so at a
- * time; a later one finds the first one's wallet. Throws the wallet's refusal. Returns the addresses, Base first.
+ * time, and the next one finds the wallet that the first one made. Throws the wallet's refusal. Returns the addresses,
+ * Base first.
  */
 export async function makeWallet(
   agent: OpenAgent,

@@ -28,7 +28,7 @@ export interface WalletPageOptions extends SendBack {
   place: WalletPlace
   /** Reads the balances from the chains and the service. */
   holdings(): Promise<Held>
-  /** Folders that are searched for a call's files that are named without a folder. */
+  /** Folders that are searched for a call's files, which the call names without a folder. */
   outputFolders: readonly string[]
 }
 
@@ -125,7 +125,7 @@ const receiptView = ({ whole: _, amount, ...receipt }: ListedReceipt): ListedRec
   problem: receipt.problem === null ? null : hiddenShown(receipt.problem),
 })
 
-/** The owner's actions, each by the function that the terminal uses. A new action is one more entry. */
+/** The owner's actions, each by the function that the terminal also uses. A new action is one more entry. */
 function deciding({ ownerWallet, place, by, ...rest }: WalletPageOptions): Record<keyof PageForms, PageRoute> {
   return {
     ...sendingBack({ ...rest, by }),

@@ -108,7 +108,8 @@ export interface CreditSeen {
 }
 
 /**
- * What a status shows about the credit: its time, or why it is unknown. A status works even while the service is down.
+ * What a status shows about the credit: the time when it was read, or why it is unknown. A status works even while the
+ * service is down.
  */
 export async function seeCredit(
   agent: AgentContext,

@@ -23,8 +23,8 @@ interface RefillParts {
 }
 
 /**
- * Passes on what answers to paid calls say about the credit, so that the wallet can refill it ahead of need. It runs
- * beside the call and never makes it fail; one at a time, for the latest answer.
+ * Passes on the credit that answers to paid calls report, so that the wallet can refill it before it runs out. A refill
+ * runs beside the call and never makes it fail; one at a time, for the latest answer.
  */
 export class Refills {
   readonly #parts: RefillParts

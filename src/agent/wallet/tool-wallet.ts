@@ -96,7 +96,7 @@ export class ToolWallet implements WalletClient {
     if (!wallet) throw pays === 'apiKey' ? keyIsNeverToppedUp() : cannotPay(this.#agent)
     const offer = await topUps.offer()
     const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose: 'Requested credit' }
-    // A client that lost the answer calls once more: a payment of a moment ago is that answer.
+    // A client that lost the answer calls once more: a payment of a moment ago is the answer to that call.
     const same = again ? {} : { sameWithinMs: sameCallMs }
     const paid = await wallet.pay({ ...order, ...same, occasion: 'asked' }, topUps.send)
     const payment = (await wallet.receipts(listed)).find(({ id }) => id === paid.receiptId)
@@ -126,7 +126,7 @@ export class ToolWallet implements WalletClient {
 /** The payment is among the newest, because a wallet makes fewer in ten minutes. */
 const listed = 100
 
-/** Why a wallet did not open comes before what to do about it. */
+/** Why a wallet did not open is reported before what to do about it. */
 function whatIsMissing(agent: AgentContext): string {
   const { happened, next } = cannotPay(agent).facts
   return agent.lockedBecause === null ? next : `${happened} ${next}`

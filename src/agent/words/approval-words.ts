@@ -5,7 +5,7 @@ import type { PendingApproval } from '#wallet/terms/approval.ts'
 import type { AgentContext } from '../context.ts'
 import { asTyped, placeOf } from './typed-commands.ts'
 
-/** Returns how long the user's decision counts, and the command that takes a denial back, as typed here. */
+/** Returns how long the user's decision applies, and the command that reverses a denial, as typed here. */
 export function answerKept({ id, expiresAtMs }: Approval, agent: AgentContext): AnswerKept {
   const command = asTyped(`\`${approveCommand(id, agent.state.folder)}\``, placeOf(agent))
   return { untilMs: expiresAtMs, takesBack: command.split('`')[1] ?? '' }
@@ -15,7 +15,7 @@ export function answerKept({ id, expiresAtMs }: Approval, agent: AgentContext): 
 export const approvalRequired = ({ facts, ...asked }: PendingApproval): ApprovalRequired =>
   new ApprovalRequired({ ...facts, ...asked } as ApprovalRequest)
 
-/** Tells the user, after the decision, how long it counts and how to take a denial back. */
+/** Tells the user, after the decision, how long it applies and how to reverse a denial. */
 export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asPending'>, nowMs: number): string {
   const { state, facts, expiresAtMs } = answered
   const until = displayUntil(expiresAtMs, nowMs)

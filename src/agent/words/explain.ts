@@ -59,7 +59,7 @@ const howToPayService = (service: string): string =>
   `Ask the user to run \`farebox wallet create --service ${service}\` in a terminal, then repeat the call; or to set FAREBOX_API_KEY, then restart farebox.`
 
 /**
- * A bundle has no command on the PATH; its client asks for the settings, and keeps secret ones in the system's
+ * A bundle has no command on the PATH; its client asks for the settings, and keeps the secret ones in the system's
  * keychain.
  */
 const howInBundle =
@@ -155,7 +155,7 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
 function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): ToolFailure {
   const isUsual = (error.kind === 'unreachable' || isSilent(error)) && usualService !== null
   const [usual, next] = isUsual ? nobodyThere(usualService) : isSilent(error) ? silentWords : clientWords[error.kind]
-  // The client's own messages explain best what it does not do.
+  // The client's own messages are the best explanation of what it does not do.
   const happened = error.kind === 'not-allowed' ? error.message : usual
   return new ToolFailure({
     happened,
@@ -165,7 +165,7 @@ function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): 
   })
 }
 
-/** Held back because the service did not answer; changing the request would fix nothing. */
+/** Paused because the service did not answer; changing the request would fix nothing. */
 const isSilent = ({ kind, cause }: ClientError): boolean =>
   kind === 'breaker-open' && cause instanceof ClientError && cause.kind === 'no-answer'
 
@@ -186,14 +186,14 @@ const unknownCharges: ReadonlySet<string> = new Set([
   'IDEMPOTENCY_KEY_REUSED',
 ])
 
-/** Whether a service may have charged for the call in spite of this answer. */
+/** Whether a service may have charged for the call although it returned this error. */
 export const isUnknownCharge = ({ kind, status }: ServiceError): boolean =>
   unknownCharges.has(kind) || (kind === 'UNKNOWN_ANSWER' && status >= 500)
 
 function ofService(error: ServiceError, circumstances: Circumstances): ToolFailure {
   const [happened, next] = wordsFor(error, circumstances)
   const atMs = retryAtMs(error, circumstances.nowMs)
-  // An unsuccessful answer of the contract costs nothing; for another server's 5xx on the way that is unknown.
+  // An unsuccessful answer of the contract costs nothing. For a 5xx of another server on the way, that is unknown.
   const charged: MicroUsd | 'unknown' = circumstances.isPaid && isUnknownCharge(error) ? 'unknown' : zeroUsd
   return new ToolFailure({
     happened,
@@ -295,8 +295,8 @@ export const wantsCredit = ({ status, kind }: ServiceError): boolean =>
   status === 402 && (kind === 'PAYMENT_REQUIRED' || kind === 'INSUFFICIENT_BALANCE')
 
 /**
- * A key that has reached its own limit: what is left of which budget, and when it resets, if the service says so. Its
- * numbers are shown and none of its words.
+ * A key that has reached its own limit: how much of which budget is left, and when it resets, if the service says so.
+ * The numbers are shown, but not the service's words.
  */
 function keyLimitWords(kind: string, body: unknown): readonly [string, string] | null {
   const currency = currencies.get(kind)
@@ -323,8 +323,8 @@ function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<Key
 }
 
 /**
- * Where USDC can come from, added to a failure for lack of funds. The service's link is among its own words, which are
- * marked as untrusted: an address can contain sentences, too.
+ * Where USDC can be bought, added to a failure for lack of funds. The service's link appears among its own words, which
+ * are marked as untrusted, because an address can contain sentences.
  */
 export function withWaysToFund(
   facts: FailureFacts,

@@ -139,7 +139,7 @@ export function saidByService(body: unknown): SaidByService {
   return { said: bounded([...new Set(sentences)].join(' '), saidCharacters), refused }
 }
 
-/** A sentence that adds nothing to the reasons that are listed with it. */
+/** A sentence that adds nothing to the reasons listed with it. */
 const saysNothing = /^(?:invalid request(?: parameters)?|validation (?:error|failed)|bad request)\.?$/i
 
 function sentencesIn(body: Fields): string[] {

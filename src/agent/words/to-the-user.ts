@@ -10,10 +10,10 @@ export function toTheUser(said: string): string {
   return rules.reduce((text, [from, to]) => text.replace(from, to), asked)
 }
 
-/** A request to the user, up to the end of its sentence. */
+/** A sentence that asks for something from the user, up to its end. */
 const requests = /\b([Aa]sk) the user to (.*?[.:](?=\s|$)|.*$)/gs
 
-/** Where a request goes on with another infinitive. */
+/** Where a sentence continues with another infinitive. */
 const nextPart = /(; or|, or|, then|,| and) to (?=[a-z])/g
 
 const rules: readonly (readonly [from: RegExp, to: string])[] = [

@@ -16,9 +16,9 @@ export interface WalletPlace {
 const ofWallets = /^(?:wallet|mcp|proxy|call)\b/
 
 /**
- * Replaces each command in a sentence of ours with what the user must type here: `farebox wallet status` becomes what
- * starts this installation, on this wallet. Only for our own sentences, because in untrusted text it would make a
- * command work.
+ * Replaces each command in a sentence of ours with what the user must type here: `farebox wallet status` becomes the
+ * command that starts this installation, for this wallet. Only for our own sentences, because in untrusted text it
+ * would make a command work.
  */
 export function asTyped(sentence: string, { folder, isJournalShared }: WalletPlace = usualPlace()): string {
   const commands = [...sentence.matchAll(commandIn)].map(([, words = '']) => words)
@@ -47,9 +47,9 @@ export const placeOf = (agent: { state: { folder: string }; records: { folder: s
 type Running = Pick<NodeJS.Process, 'env' | 'execPath' | 'platform'>
 
 /**
- * Returns what the user types for `farebox` in a terminal: the bare word only if it leads to this installation, else
- * Node with this installation's file. An installing client unpacks a bundle without a command, a clone need not be
- * linked, and npx would run any package with that name.
+ * Returns what the user types for `farebox` in a terminal: the bare word only if it starts this installation, otherwise
+ * Node with this installation's file. A desktop client unpacks a bundle without a command, a clone need not be linked,
+ * and npx would run any package with that name.
  */
 export function ownCommand(running: Running = process, launcher = ownLauncher()): string {
   if (launcher === null || isOurs(programIn(running, 'farebox'), launcher)) return 'farebox'
