@@ -5,7 +5,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { nearNames } from '#contract/near-names.ts'
 import type { Output } from './output.ts'
 
-/** A command's access to the world; passed down by `main`, so that tests can control it. */
+/** Everything through which a command reaches the outside; `main` passes it down, so that tests can control it. */
 export interface CommandIo {
   output: Output
   env: NodeJS.ProcessEnv
@@ -13,8 +13,8 @@ export interface CommandIo {
   /** How to start farebox again as a child process: the executable, then the arguments before the command word. */
   self: readonly [string, ...string[]]
   /**
-   * Aborts at SIGINT or SIGTERM. From the first call on these no longer end the process; another one more than a second
-   * later does.
+   * Aborts at SIGINT or SIGTERM. Once this is called, these signals no longer end the process, except a second one more
+   * than a second later.
    */
   untilStopped(): AbortSignal
 }
@@ -84,7 +84,9 @@ export function parseArguments<const Options extends ParseArgsOptionsConfig>(
   return { values, positionals }
 }
 
-/** Flags that name a place. An empty one, as of a variable that is not set, would mean the current folder. */
+/**
+ * Flags that name a place. An empty value, such as that of a variable that is not set, would mean the current folder.
+ */
 const places = ['archive', 'config', 'data', 'facilitator', 'local', 'service'] as const
 
 const unexpected = (word: string, most: number): string => {
@@ -147,7 +149,7 @@ export function didYouMean(word: string, names: readonly string[], before = ''):
 /** The length of a mistyped word in an error. */
 export const wordCharacters = 40
 
-/** A value that a flag does not take: it, and what is taken. */
+/** Describes a value that a flag does not take, and the values that it takes. */
 export const wrongValue = (command: string, flag: string, text: string, takes: string): CliError =>
   wrongUsage(command, `\`--${flag}\` is \`${shown(text)}\`; use ${takes}`)
 
@@ -162,7 +164,9 @@ function parse<Options extends ParseArgsOptionsConfig>(args: readonly string[], 
   }
 }
 
-/** `--usd -5` is meant as a value, though an invalid one: joined, so that the command can say what is wrong with it. */
+/**
+ * `--usd -5` is meant as a value, though an invalid one: joining the two lets the command report what is wrong with it.
+ */
 function withNegativeValues(args: readonly string[], options: ParseArgsOptionsConfig): string[] {
   const joined: string[] = []
   const end = args.indexOf('--')
@@ -205,7 +209,7 @@ const sentences: Readonly<Record<string, (path: string) => [sentence: string, ne
   ENOSPC: path => [`The disk of ${path} is full.`, `Free some space, ${otherFolder}`],
 }
 
-/** The file in whose place a path needs a folder. */
+/** The path's own parent that is a file instead of a folder. */
 function fileAbove(path: string): string {
   for (let at = path; dirname(at) !== at; at = dirname(at)) {
     if (statSync(at, { throwIfNoEntry: false })?.isFile()) return at
@@ -214,14 +218,14 @@ function fileAbove(path: string): string {
 }
 
 /**
- * SQLite's primary codes for a damaged file, and for one that is not a database; the store has them too, but is not
+ * SQLite's primary codes for a damaged file, and for a file that is not a database; the store has them too, but is not
  * loaded here.
  */
 const damageCodes: readonly number[] = [11, 26]
 
 const isDamage = (error: Error): boolean => 'errcode' in error && damageCodes.includes(Number(error.errcode) & 0xff)
 
-/** Commands that only read meet damage at any row; SQLite does not name the file. */
+/** Commands that only read may find damage at any row, and SQLite does not name the file. */
 const damagedDatabase = ({ message }: Error): CliError =>
   new CliError(
     `A database in the data folder is damaged (${message}).`,
@@ -244,7 +248,7 @@ function whyNoFolder(path: string): string | undefined {
   }
 }
 
-/** Words a file system failure for the user at the terminal; null if it is something else. */
+/** Explains a file system failure to the user at the terminal; null for any other error. */
 export function fileFailure(error: unknown): CliError | null {
   if (!(error instanceof Error)) return null
   if (isDamage(error)) return damagedDatabase(error)
@@ -264,7 +268,7 @@ export async function whenAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** Words the failure of a server that cannot get its address; other errors are returned unchanged. */
+/** Explains why a server could not get its address; other errors are returned unchanged. */
 export function listenFailure(
   error: unknown,
   { host, port }: { host: string; port: number },

@@ -38,7 +38,7 @@ async function dispatch([word, ...rest]: readonly string[], io: CommandIo, table
   return command.run(rest, io)
 }
 
-/** Suggests the command that was probably meant. */
+/** Suggests the command that the user probably meant. */
 function unknownCommand(word: string, table: readonly CommandEntry[]): CliError {
   const [near] = nearNames(
     word,
@@ -70,7 +70,7 @@ async function overview(table: readonly CommandEntry[], output: Output): Promise
   ].join('\n')
 }
 
-/** Replaces the commands in its sentences with what is typed here. */
+/** Replaces the commands in its sentences with what the user must type here. */
 async function asTyped(error: unknown): Promise<unknown> {
   if (!(error instanceof CliError)) return error
   const words = await import('#agent/words/typed-commands.ts')
@@ -109,8 +109,8 @@ function processIo(): CommandIo {
 }
 
 /**
- * A second signal within this time is the same key press, received by the terminal's process group and passed on by a
- * launcher.
+ * A second signal within this time comes from the same key press, which the terminal sends to the whole process group
+ * and a launcher passes on.
  */
 const SAME_PRESS_MS = 1_000
 
@@ -118,9 +118,9 @@ const SAME_PRESS_MS = 1_000
 const PARENT_EVERY_MS = 500
 
 /**
- * Aborts at the first SIGINT or SIGTERM and leaves stopping to the command; a later one ends the process at once.
- * `endsWithParent` treats the parent's end as a signal: npm puts a shell in between that dies of one without passing it
- * on.
+ * Aborts at the first SIGINT or SIGTERM and leaves stopping to the command; a later signal ends the process at once.
+ * `endsWithParent` treats the parent's end as a signal, because npm puts a shell in between that dies of a signal
+ * without passing it on.
  */
 export function stopSignal({ endsWithParent = false } = {}): AbortSignal {
   const controller = new AbortController()

@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 
 /** A command's only way to stdout and stderr. */
 export interface Output {
-  /** Whether stdout is shown to a user rather than read by a program. */
+  /** Whether a user sees stdout, rather than a program. */
   readonly isTerminal: boolean
   /** Whether stdout takes colours: a terminal that has them and no NO_COLOR, or anything with FORCE_COLOR. */
   readonly isColoured: boolean
@@ -13,7 +13,7 @@ export interface Output {
   readonly drawing: NodeJS.WritableStream | null
   /** Prints a line to stdout: the result. */
   print(line: string): void
-  /** Prints a value as one line of JSON to stdout, which no terminal obeys. */
+  /** Prints a value as one line of JSON to stdout, escaped so that it cannot control a terminal. */
   printJson(value: unknown): void
   /** Writes text to stdout unchanged, piece by piece, no faster than its reader reads. */
   stream(pieces: AsyncIterable<string>): Promise<void>
@@ -50,8 +50,8 @@ export function processOutput(): Output {
 }
 
 /**
- * Characters that a terminal interprets or hides and JSON does not escape: control characters, and those that change
- * the direction of text.
+ * Characters that a terminal interprets or hides and that JSON does not escape: control characters, and those that
+ * change the direction of text.
  */
 const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
@@ -79,5 +79,5 @@ export async function* csvTable<Shown>(columns: Columns<Shown>, rows: readonly S
   for (const row of rows) yield `${columns.map(([, value]) => csvText(value(row))).join(',')}\r\n`
 }
 
-/** Returns the common name of the chain that an address is on. */
+/** Returns the common name of the chain of an address. */
 export const railName = (address: string): 'Base' | 'Solana' => (address.startsWith('0x') ? 'Base' : 'Solana')

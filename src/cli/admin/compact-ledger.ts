@@ -19,7 +19,7 @@ interface CompactionOrder {
   /** Folder of the archive files. */
   archive: string
   isDryRun: boolean
-  /** Told what is done while it takes its time. */
+  /** Called with what is being done, because compacting takes a while. */
   note(line: string): void
 }
 
@@ -60,7 +60,7 @@ export async function compactLedgerAt(ledger: LedgerPlace, order: CompactionOrde
   }
 }
 
-/** Reads only, also while a service writes. */
+/** Only reads, so it may run while a service writes. */
 async function plannedBeside(ledger: LedgerPlace, beforeMs: number): Promise<CompactedMonth[]> {
   const { database } = ledger
   if (database.engine === 'postgres') {
@@ -77,7 +77,7 @@ async function soundAudit(ledger: LedgerPlace, { note }: CompactionOrder): Promi
   const { audit } = await import('#ledger/audit/audit.ts')
   const reader = await openReader(ledger)
   try {
-    // Nobody may be there to end a hold whose process died.
+    // No process may be left to end a hold whose process died.
     const report = await withSameSchema(audit(reader, { expiredHoldMs: Number.MAX_SAFE_INTEGER }))
     if (report.ok) return report
     throw new CliError(
@@ -101,7 +101,7 @@ async function planned(read: FoldingStore['read'], beforeMs: number): Promise<Co
   return planCompaction(read, beforeMs)
 }
 
-/** A file a month, whole and on the disk. A run that follows a killed one writes what is left into another file. */
+/** One file for each month, complete and synced. A run after a killed one writes the remaining rows to another file. */
 async function archiveMonths(ledger: LedgerPlace, months: readonly CompactedMonth[], order: CompactionOrder) {
   const files: string[] = []
   if (months.length) await makeFolder(order.archive)

@@ -14,7 +14,8 @@ const rails = {
 } as const
 
 /**
- * Returns where to read a network: the node that the environment names, else the local chain that runs for this folder.
+ * Returns the node to read a network from: the one that the environment names, or the local chain that runs for this
+ * folder.
  */
 export async function transferSource(network: string, { env, folder }: LedgerPlace): Promise<TransferSource> {
   const rail = network.startsWith('eip155:') ? 'eip155' : network.startsWith('solana:') ? 'solana' : null
@@ -41,8 +42,8 @@ export async function transferSource(network: string, { env, folder }: LedgerPla
 const chainFolderPath = ({ root }: DataFolder): string => join(root, 'chain')
 
 /**
- * Explains payees whose credits are all missing on a local chain that has nothing else for them either: then it is not
- * the chain on which they were paid, as after restoring without it. Null otherwise.
+ * Explains payees whose credits are all missing on a local chain that has no other transfers for them either: then it
+ * is not the chain on which they were paid, for example because the ledger was restored without it. Null otherwise.
  */
 export function otherChain(payees: readonly PayeeCounts[], { env, folder }: LedgerPlace): string | null {
   const isOther = ({ network, credits, transfers }: PayeeCounts) => {

@@ -28,7 +28,7 @@ import { servicePlaceOf } from '../data/service-place.ts'
 import { asJson } from '../output.ts'
 import { sayAudit } from './say-ledger.ts'
 
-/** The part of a service that operators' commands need. */
+/** The parts of a service that operators' commands need. */
 interface Operator {
   /** `usd` is decimal text; without an account a new customer is created. */
   createKey(order: KeyOrder & { usd: string }): Promise<NewCustomerKey>
@@ -36,14 +36,14 @@ interface Operator {
   setBudget(id: string, budget: KeyBudget | null): Promise<void>
   listKeys(account?: string): Promise<ListedKey[]>
   revokeKey(id: string): Promise<void>
-  /** Asks or does one of the operator's operations, in the name of the user of this terminal. */
+  /** Runs one of the operator's operations, in the name of the user of this terminal. */
   operate<Name extends OperatorOperation>(operation: Name, input: OperatorInput<Name>): Promise<OperatorAnswer<Name>>
-  /** Lets the ledger accept debits again. Throws what still does not add up. */
+  /** Lets the ledger accept debits again. Throws the problem if the ledger still does not add up. */
   reopenLedger(): Promise<void>
   close(): Promise<void>
 }
 
-/** A flag with a value that the operation does not take is wrong usage, before anything is opened. */
+/** A flag with a value that the operation does not take is wrong usage, and is reported before anything is opened. */
 export async function checkInput(command: string, operation: OperatorOperation, input: object): Promise<void> {
   const { operatorOperations } = await import('#operator/queries/wire.ts')
   const [issue] = operatorOperations[operation].input.safeParse(input).error?.issues ?? []
@@ -71,7 +71,7 @@ export const operateBy =
     }
   }
 
-/** Opens the running service if there is one, because one process owns a folder; otherwise the ledger itself. */
+/** Uses the running service if there is one, because one process owns a folder; otherwise the ledger itself. */
 export async function openOperator(ledger: LedgerPlace): Promise<Operator> {
   // PostgreSQL does not belong to one process, and the service that runs on the folder may use another ledger.
   if (ledger.database.engine === 'postgres') return openOnLedger(ledger, await requireSecrets(ledger))
@@ -80,7 +80,7 @@ export async function openOperator(ledger: LedgerPlace): Promise<Operator> {
     const running = await runningService(ledger.folder)
     return running ? askedOperator(running, reopen) : openOnLedger(ledger, await requireSecrets(ledger))
   }
-  // A service that was starting is asked once it runs.
+  // If a service is just starting, it is asked once it runs.
   const openSoon = () => openWhenFree(ledger.folder, open, async () => undefined)
   const reopen = async (error: ServiceGone) => {
     if (performance.now() >= endMs) throw error
@@ -116,7 +116,7 @@ const Listed = z.array(
 const lost = 'The service’s answer was lost, so it is unknown whether this was done.'
 const lookFirst = 'Repeat it only if `farebox customers log` does not show it.'
 
-/** Asks the running service. If it has just ended, `reopen` finds who has the folder now. */
+/** Asks the running service. If it has just ended, `reopen` finds out who has the folder now. */
 function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Promise<Operator>): Operator {
   const ask = (path: string, body: unknown) => askService(running, path, body)
   const actor = actorHere()
@@ -164,15 +164,15 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
 }
 
 export interface LedgerOperator extends Operator {
-  /** Returns how many active keys need which of these secrets. */
+  /** Returns how many active keys need these secrets. */
   needs(): Promise<Record<KeyNeeds, number>>
   /** Throws if the ledger expects another secret. */
   requireSecret(): Promise<void>
   /** Records a secret that replaces the current one, which is kept as a former one. */
   noteSecret(secrets: Secrets, act?: 'secret.rotate'): Promise<void>
-  /** Makes the ledger use another secret, whatever it recorded. */
+  /** Makes the ledger use another secret, whatever secret it recorded. */
   replaceSecret(secrets: Secrets): Promise<void>
-  /** Notes that the former secrets are about to be dropped. */
+  /** Records that the former secrets are about to be dropped. */
   noteDrop(secrets: Secrets): Promise<void>
 }
 

@@ -62,7 +62,7 @@ export function sayChainAudit({
 
 const usd = (amount: bigint): string => formatUsd(microUsd(amount))
 
-/** Balances for the user, a line each; on a terminal a table. */
+/** Balances for the user, one per line; on a terminal a table. */
 export async function balanceLines(balances: readonly ListedBalance[], output: Output): Promise<string[]> {
   if (!output.isTerminal) return balances.map(balanceLine)
   const { tableLines } = await import('../show/table.ts')
@@ -83,7 +83,7 @@ function balanceLine({ account, posted, held, available, staking }: ListedBalanc
   return `${own}  ${usd(staking.available)} of ${usd(staking.granted)} of today's staking credit available`
 }
 
-/** The same for a program: amounts as decimal USD. */
+/** Balances for a program: amounts as decimal USD. */
 export const balanceAsJson = ({ account, kind, posted, held, available, staking }: ListedBalance) => ({
   account,
   kind,

@@ -4,7 +4,7 @@ import { type LedgerPlace, requireLedger, requireSecrets } from '../data/ledger-
 import { openWhenFree, requireNoService } from '../data/service-admin.ts'
 import { type LedgerOperator, openOnLedger } from './operator.ts'
 
-/** A running service reads its secrets only at startup: after a change it would create keys that do not work. */
+/** A running service reads its secrets only at startup: after a change, it would create keys that do not work. */
 const requireStopped = ({ folder }: LedgerPlace): Promise<void> => requireNoService(folder)
 
 const openStopped = (ledger: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> =>
@@ -37,7 +37,7 @@ export async function rotateSecret(ledger: LedgerPlace, breakKeys: boolean): Pro
   }
 }
 
-/** The ledger's secret is lost, so the ledger switches to the current one, or to a new one. */
+/** If the ledger's secret is lost, the ledger switches to the current one, or to a new one. */
 async function replaceLostSecret(ledger: LedgerPlace): Promise<string> {
   await requireStopped(ledger)
   await requireLedger(ledger)
@@ -54,7 +54,7 @@ async function replaceLostSecret(ledger: LedgerPlace): Promise<string> {
   }
 }
 
-/** Drops all former secrets. Refuses if keys would stop working, unless that was requested. */
+/** Drops all former secrets. Refuses if keys would stop working, unless the user asked for that. */
 export async function dropSecrets(ledger: LedgerPlace, breakKeys: boolean): Promise<string> {
   requireOwnSecret(ledger)
   await requireStopped(ledger)

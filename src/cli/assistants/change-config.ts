@@ -11,9 +11,9 @@ import { ConfigFault } from './edit-json.ts'
 import type { Machine } from './machine.ts'
 import { isOurs, unpackedByNpx } from './start-command.ts'
 
-/** How to change a client's configuration, and how to ask the user. */
+/** How to change a client's configuration, and whether to ask the user. */
 export interface Change {
-  /** Null to remove ours. */
+  /** Null to remove our entry. */
   entry: Entry | null
   start: StartCommand
   machine: Machine
@@ -21,9 +21,9 @@ export interface Change {
   isPrint: boolean
   isSure: boolean
   isJson: boolean
-  /** Whether the wallet is there already, so that its creation need not be explained. */
+  /** Whether a wallet already exists, so that the output need not explain how to create one. */
   hasWallet?: boolean
-  /** Ends the question, in a command that has taken over Ctrl-C. */
+  /** Ends the prompt, in a command that has taken over Ctrl-C. */
   stopped?: AbortSignal
 }
 
@@ -33,11 +33,11 @@ export interface Changed {
   file: string
   change: Done
   written: boolean
-  /** Where the old file is kept; null if it is not. */
+  /** Where the old file is kept; null if there was none. */
   copy: string | null
 }
 
-/** Returns a client's configuration file: the existing one, else the one that it would create. */
+/** Returns a client's configuration file: the existing one, or the one that it would create. */
 export function configOf(client: AssistantClient, machine: Machine): string {
   const files = client.files(machine)
   return files.find(file => existsSync(file)) ?? files[0]
@@ -68,7 +68,7 @@ export async function changeConfig(client: AssistantClient, change: Change, io: 
   return { client: client.name, file: file.path, change: plan.done, written: isWritten, copy }
 }
 
-/** Throws what would prevent a change, for a command that first does something else. */
+/** Throws anything that would prevent a change, for a command that does something else first. */
 export async function requireChangeable(client: AssistantClient, machine: Machine): Promise<void> {
   const file = readConfig(configOf(client, machine))
   await ourEntryIn(client, file).catch(error => {
@@ -108,8 +108,8 @@ async function ourEntryIn(client: AssistantClient, file: ConfigFile): Promise<un
 }
 
 /**
- * Returns what the file was before this command wrote it, if nothing else has changed it since: the kept copy, or null
- * if there was no file. Undefined if unknown.
+ * Returns the file's content before this command changed it, if nothing else has changed it since: the kept copy, or
+ * null if there was no file. Undefined if unknown.
  */
 async function originalOf(
   client: AssistantClient,
@@ -193,7 +193,7 @@ function sayWhatNext(
   if (client.link) output.note(`The same as a link: ${client.link(start)}`)
 }
 
-/** Says how to get a wallet, if there is none yet. */
+/** Returns how to get a wallet, if there is none yet. */
 function sayWallet({ args, env: { FAREBOX_BASE_URL: service } }: StartCommand): string {
   const offered = 'Then ask for something that costs money. If there is no wallet, a page on this machine creates one.'
   if (service !== undefined && isLoopback(new URL(service).hostname)) return offered

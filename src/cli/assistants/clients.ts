@@ -17,20 +17,20 @@ export interface AssistantClient {
   /** Its name on the command line. */
   name: string
   title: string
-  /** JSON files may also contain comments; the format is the one that the client documents. */
+  /** Files in JSON may also contain comments; the format here is the one that the client documents. */
   format: 'JSON' | 'JSONC' | 'TOML'
   /** The user's configuration: the first of these that exists, else the first. */
   files(machine: Machine): readonly [string, ...string[]]
   /** Where the entry is in that file. */
   keys: readonly [string, 'farebox']
-  /** The client's folders and executable, by which it is detected. */
+  /** The client's folders and executable, which show whether it is installed. */
   signs(machine: Machine): { folders: readonly string[]; program: string | null }
   entry(start: StartCommand): Entry
   /** How the client refers to the variable FAREBOX_API_KEY of its own environment; null if it cannot. */
   apiKey: string | null
-  /** Something that the file needs in addition to an entry with the API key. */
+  /** Content that the file needs for the API key, beside the entry. */
   input?: { list: string; item: Readonly<Record<string, unknown>> & { id: string } }
-  /** The client's own command for the same purpose. */
+  /** The client's own command for adding a server. */
   ownCommand?(start: StartCommand): readonly string[]
   /** A link that makes the client offer the installation. */
   link?(start: StartCommand): string

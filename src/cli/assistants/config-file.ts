@@ -35,7 +35,7 @@ const mostBytes = 64 * 1024 * 1024
 
 const byteOrderMark = '\uFEFF'
 
-/** Reads a configuration, following links. Throws what the user can fix. */
+/** Reads a configuration, following links. Throws an error that the user can fix. */
 export function readConfig(path: string): ConfigFile {
   const target = targetOf(path)
   if (!existsSync(target)) return { path, target, text: null }
@@ -83,14 +83,14 @@ export function keepCopy(file: ConfigFile, hasEntry: boolean): string {
     copyFileSync(file.target, copy)
     keepRights(file.target, copy)
   } catch (error) {
-    // A part of a copy would look like the old file.
+    // A partial copy would look like the old file.
     rmSync(copy, { force: true })
     throw unwritten(error, file)
   }
   return copy
 }
 
-/** The client's configuration is not in a folder of ours, so the general words do not fit. */
+/** The client's configuration is not in a folder of ours, so the general error text does not fit. */
 function unwritten(error: unknown, { path }: ConfigFile): unknown {
   const failure = error instanceof CliError ? null : fileFailure(error)
   if (failure === null) return error
@@ -102,7 +102,8 @@ function unwritten(error: unknown, { path }: ConfigFile): unknown {
 }
 
 /**
- * Writes the file atomically, with the mode and owner of the old one. Throws if something else has changed it since.
+ * Writes the file atomically, with the mode and owner of the old one. Throws if something else has changed it in the
+ * meantime.
  */
 export function writeConfig(file: ConfigFile, text: string): void {
   requireUnchanged(file)

@@ -32,8 +32,8 @@ export async function removeEntry(client: AssistantClient, text: string): Promis
 }
 
 /**
- * Returns the changed lines for a screen that others may see. Values of other servers may be secrets: in JSON they are
- * replaced by dots, and for TOML only our own lines are shown.
+ * Returns the changed lines for a screen that others may see. Values of other servers may be secrets, so in JSON they
+ * are replaced by dots, and in TOML only our own lines are shown.
  */
 export async function shownChange(
   client: AssistantClient,

@@ -108,7 +108,7 @@ function treeOf(text: string): Node {
 const words = (code: string): string =>
   code.replace(/(?<=[a-z])[A-Z]/g, letter => ` ${letter.toLowerCase()}`).toLowerCase()
 
-/** Returns the value at a path. Refuses a repeated name, which may mean something else to the client than to us. */
+/** Returns the value at a path. Refuses a repeated name, which the client may interpret differently. */
 function nodeAt(text: string, path: Path): Node | undefined {
   if (text.trim() === '') return undefined
   let node: Node | undefined = treeOf(text)

@@ -83,7 +83,7 @@ function around(text: string, [list, name]: readonly [string, string]): { before
   return { before: kept.slice(0, first).join(''), after: kept.slice(first).join('') }
 }
 
-/** Returns the change if a parser reads it as intended. Only this detects tables within a line or a string. */
+/** Returns the change if a parser reads it as intended. Only a parser detects tables within a line or a string. */
 function checked(text: string, changed: string, [list, name]: readonly [string, string], entry: unknown): string {
   const others = (tables: Table): Table => {
     const { [list]: servers, ...rest } = tables

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type PlatformPath, posix, win32 } from 'node:path'
 
-/** What determines where a client keeps its configuration. Tests can simulate any machine. */
+/** The facts that determine where a client keeps its configuration. Tests can simulate any machine. */
 export interface Machine {
   platform: NodeJS.Platform
   env: Readonly<Record<string, string | undefined>>
@@ -15,7 +15,7 @@ const homeOf = ({ platform, env }: Machine): string => (platform === 'win32' ? e
 /** Returns a path below the user's home folder. */
 export const atHome = (machine: Machine, ...names: string[]): string => pathsOf(machine).join(homeOf(machine), ...names)
 
-/** Returns a path below the folder that a variable names, else below `usual` in the home folder. */
+/** Returns a path below the folder that a variable names, or below `usual` in the home folder. */
 export function belowVariable(
   machine: Machine,
   variable: string,

@@ -47,7 +47,10 @@ function realPath(path: string): string {
   }
 }
 
-/** Returns the service that this terminal names; null if there is none, or its address contains a secret. */
+/**
+ * Returns the service that this terminal's environment names; null if it names none, or if its address contains a
+ * secret.
+ */
 export function serviceIn({ FAREBOX_BASE_URL }: CommandIo['env']): string | null {
   const given = FAREBOX_BASE_URL?.trim() ?? ''
   if (!URL.canParse(given)) return null

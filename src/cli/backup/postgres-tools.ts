@@ -47,14 +47,14 @@ export async function restorePostgres(url: string, file: string, env: Environmen
     throw new CliError('This is a backup of a ledger in a folder.', 'Unset DATABASE_URL, then try again.')
   }
   const { PGDATABASE = '' } = postgresEnvironment(url)
-  // Roles belong to a server, not a database: restored objects belong to the restoring user.
+  // Roles belong to a server, not a database: restored objects belong to the role that restores.
   const whole = ['--no-owner', '--no-privileges', '--single-transaction', '--exit-on-error']
   await runTool('pg_restore', [...whole, `--dbname=${PGDATABASE}`, path], url, env)
   await withdrawPrivileges(url)
 }
 
 /**
- * Not even their owner may change entries or delete accounts, as in the migrations; restoring without roles has left
+ * Not even their owner may change entries or delete accounts, as the migrations define; restoring without roles leaves
  * that out.
  */
 async function withdrawPrivileges(url: string): Promise<void> {
@@ -98,7 +98,7 @@ export function postgresEnvironment(url: string): Record<string, string> {
 
 function parseUrl(url: string): URL {
   try {
-    // `postgres:` is not a special URL scheme, so the host may be missing if a socket is meant.
+    // `postgres:` is not a special URL scheme, so the host may be missing if a socket is used.
     return new URL(url)
   } catch {
     throw new CliError(
@@ -128,7 +128,7 @@ async function runTool(tool: Tool, args: readonly string[], url: string, env: En
   if (code !== 0) throw toolFailure(tool, told)
 }
 
-/** `pg_restore` knows passwords only when it connects. */
+/** `pg_restore` recognizes passwords only when it connects. */
 const isTaken =
   (tool: Tool) =>
   (arg: string, _at: number, args: string[]): boolean =>

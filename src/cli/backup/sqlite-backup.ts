@@ -30,7 +30,7 @@ export async function backUpSqlite(
   }
 }
 
-/** Copies a backup into a folder that has no ledger yet, and its secret if that is beside it. */
+/** Copies a backup into a folder that has no ledger yet, and its secret if it is beside the backup. */
 export async function restoreSqlite(
   folder: DataFolder,
   database: string,
@@ -57,7 +57,7 @@ export async function restoreSqlite(
     await makeFolder(dirname(database))
     const lock = lockFolderOf(database)
     try {
-      // The lock guarantees that no process uses it: what a killed restore left behind can be deleted.
+      // The lock guarantees that no process uses the folder, so what a killed restore left behind can be deleted.
       rmSync(`${database}.part`, { force: true })
       refuseLeftovers(database)
       await writeWhole(database, part =>
@@ -75,7 +75,7 @@ export async function restoreSqlite(
   await restoreSecret(folder, path)
 }
 
-/** Passes the bytes of a file on, and shows how many of them have passed. */
+/** Passes the bytes of a file on, and shows the progress. */
 function countedBytes(path: string, progress: Progress) {
   const total = statSync(path).size
   return async function* (bytes: AsyncIterable<Buffer>) {
@@ -88,7 +88,7 @@ function countedBytes(path: string, progress: Progress) {
   }
 }
 
-/** A faulty backup is faulty for any folder. */
+/** A damaged backup is damaged for any folder. */
 function requireSoundBackup(path: string, require: (path: string) => void): void {
   try {
     require(path)
@@ -137,7 +137,7 @@ export function backupFailure(error: unknown, path: string): unknown {
 /** The first bytes of a file of each kind: `pg_dump`'s own format, and SQLite's. */
 const beginnings = { postgres: 'PGDMP', sqlite: 'SQLite format 3\0' } as const
 
-/** Returns which kind of ledger a backup is of, by its first bytes; null if neither. */
+/** Returns the kind of ledger in a backup, by its first bytes; null if it is neither. */
 export async function kindOfBackup(path: string): Promise<keyof typeof beginnings | null> {
   const file = await open(path)
   try {

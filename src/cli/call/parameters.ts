@@ -15,10 +15,10 @@ interface Shape {
   items?: Shape
 }
 
-/** The heads of `parameterRows`. */
+/** The column headings of `parameterRows`. */
 export const parameterHead = ['Name', 'Type', 'Required', 'Default', 'Allowed', 'What it is'] as const
 
-/** A row a parameter; those inside of an object or a list follow it, as `history[].role`. */
+/** One row for each parameter; members of an object or a list follow it, such as `history[].role`. */
 export function parameterRows(schema: object, before = ''): string[][] {
   const { properties = {}, required = [] } = schema as Shape
   return Object.entries(properties).flatMap(([key, shape]) => {

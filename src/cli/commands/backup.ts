@@ -65,7 +65,7 @@ interface Told {
 }
 
 async function tell(ledger: LedgerPlace, file: string, { withSecret, isJson }: Told, io: CommandIo): Promise<number> {
-  // A dump can be audited only once it is restored, so the database that it comes from is audited instead.
+  // A dump can only be audited after it is restored, so the database that it comes from is audited instead.
   const audited = ledger.database.engine === 'postgres' ? await auditLedger(ledger) : await auditFile(file)
   if (isJson) {
     const secretFile = withSecret ? secretFileOf(file) : null

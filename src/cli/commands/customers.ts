@@ -98,7 +98,7 @@ function choice<Choice extends string>(flag: string, value: string, choices: rea
   throw wrongValue(name, flag, value, `one of ${choices.join(', ')}`)
 }
 
-/** Texts of operators may have been pasted from anywhere, so no terminal obeys them. */
+/** Operators may have pasted these texts from anywhere, so control characters are escaped. */
 const shown = (value: string | null): string => (value === null ? '' : asJson(value))
 
 /** The same without quotes, for ids and names of models. */
@@ -202,14 +202,14 @@ function sayCustomer({
   return facts.filter(([, value]) => value !== '').map(([fact, value]) => `${fact}: ${value}`)
 }
 
-/** The end of an act: its answer for a program, or a sentence. */
+/** Prints the result of an action: as data for a program, or as a sentence. */
 function told(values: { json: boolean }, io: CommandIo, answer: object, sentence: string): number {
   if (values.json) io.output.printJson({ ...answer, message: sentence })
   else io.output.print(sentence)
   return 0
 }
 
-/** An empty text removes what was there. */
+/** An empty text removes the old one. */
 const cleared = (value: string | undefined): string | null | undefined => (value === '' ? null : value)
 
 async function create(args: readonly string[], io: CommandIo): Promise<number> {

@@ -6,7 +6,7 @@ import { asJson } from '../output.ts'
 
 const name = 'farebox init'
 
-/** The user waits for nothing else here, and a server that was named may still be starting. */
+/** The user waits for nothing else here, and a server that the user named may still be starting. */
 const searchMs = 2_000
 const namedServerMs = 10_000
 
@@ -60,7 +60,7 @@ export const init: Command = {
   },
 }
 
-/** A server's own words, made safe for a terminal. */
+/** A server's own words, escaped for a terminal. */
 const oneLine = (name: string): string => name.replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, nameCharacters)
 
 const nameCharacters = 100

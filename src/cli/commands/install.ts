@@ -85,7 +85,7 @@ export const install: Command = {
   },
 }
 
-/** A server that a client starts could only refuse to start. */
+/** Checked now, because a server with unknown names would refuse to start in the client. */
 async function requireTools(names: string): Promise<void> {
   const [{ chooseTools }, { listing }] = await Promise.all([
     import('#mcp/listing.ts'),
@@ -98,7 +98,7 @@ async function requireTools(names: string): Promise<void> {
   }
 }
 
-/** A server that cannot read it would fail only in the client. */
+/** A server that cannot read the file would fail only once the client starts it. */
 async function requirePassphraseFile(file: string | undefined): Promise<void> {
   if (file === undefined) return
   const { readPassphraseFile } = await import('../wallet/terminal.ts')
@@ -172,7 +172,7 @@ const maySet = (variable: string): boolean => isAgentVariable(variable) && setta
 interface ListedClient {
   client: string
   title: string
-  /** Whether it was found on this machine. */
+  /** Whether the client was found on this machine. */
   found: boolean
   /** Whether its configuration has farebox; null if it cannot be read. */
   installed: boolean | null

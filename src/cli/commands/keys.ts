@@ -63,7 +63,7 @@ export const keys: Command = {
 const data = { type: 'string' } as const
 const json = { type: 'boolean', default: false } as const
 
-/** The end of a change: its facts for a program, or a sentence. */
+/** Prints the result of a change: as data for a program, or as a sentence. */
 function tellDone({ output }: CommandIo, isJson: boolean, facts: object, sentence: string): number {
   if (isJson) output.printJson({ ...facts, message: sentence })
   else output.print(sentence)
@@ -185,7 +185,7 @@ async function drop(args: readonly string[], io: CommandIo): Promise<number> {
   return tellDone(io, values.json, {}, sentence)
 }
 
-/** A list's note about the secret that a key needs; empty if it needs the current one. */
+/** A note in the list about the secret that a key needs; empty if it is the current one. */
 const needs: Readonly<Record<KeyNeeds, string>> = {
   current: '',
   former: 'needs a former secret',
@@ -193,7 +193,7 @@ const needs: Readonly<Record<KeyNeeds, string>> = {
   unmarked: 'made by the first release, perhaps under a former secret',
 }
 
-/** One line a key, newest first, for the user; on a terminal a table. */
+/** One line for each key, newest first, for the user; on a terminal a table. */
 async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output): Promise<string[]> {
   if (keys.length === 0) return ['There are no keys.']
   const { tableLines } = await import('../show/table.ts')

@@ -44,7 +44,7 @@ const shared = {
   json: { type: 'boolean', default: false },
 } as const
 
-/** The key that it prints belongs to a local chain, and is in an unencrypted file anyway. */
+/** The printed key belongs to a local chain, and is in an unencrypted file anyway. */
 async function env(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
@@ -71,7 +71,7 @@ async function env(args: readonly string[], io: CommandIo): Promise<number> {
   return 0
 }
 
-/** A key of the other chain that was set earlier in the shell would pay too. */
+/** Otherwise a key of the other chain that was set earlier in the shell would pay too. */
 const otherKeys: readonly string[] = ['FAREBOX_WALLET_KEY', 'FAREBOX_SOLANA_KEY', 'FAREBOX_SOLANA_RPC_URL']
 
 /** The settings with which an agent pays on each of the folder's chains. */
@@ -109,7 +109,7 @@ async function stake(args: readonly string[], io: CommandIo): Promise<number> {
   })
   const [address] = positionals
   if (address === undefined) throw wrongUsage(name, 'The ADDRESS is missing: 0x and 40 digits, or base58 for Solana')
-  // A token has as many decimals as a dollar on the local chain.
+  // On the local chain, a token has as many decimals as a dollar.
   const amount = values.tokens === undefined ? null : parseUsd(values.tokens)
   if (amount === null || amount <= 0n) throw wrongValue(name, 'tokens', values.tokens ?? '', 'a number such as 2')
   const { stakeLocally } = await import('#local/evm/chain.ts')

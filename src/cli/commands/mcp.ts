@@ -64,7 +64,7 @@ export const mcp: Command = {
         'print-config': { type: 'string' },
       },
     })
-    // A client that starts this with the user's settings also passes flags for settings without an answer.
+    // A client that fills in the user's settings also passes flags for settings that the user left empty.
     const values = filledIn(written)
     if (written['print-config'] !== undefined) {
       const { printConfig } = await import('../assistants/print-config.ts')
@@ -107,7 +107,7 @@ function againFrom(file: string | undefined, first: string | null, { env }: Comm
   }
 }
 
-/** The ones below are the client's. */
+/** The descriptors below it are stdin, stdout and stderr, which the client uses. */
 const firstFreeDescriptor = 3
 
 /** The code for stdio is imported above, because loading files together makes an assistant start sooner. */
@@ -120,7 +120,7 @@ async function overStdio(options: EndpointOptions, io: CommandIo): Promise<numbe
   return 0
 }
 
-/** A user who starts it by hand sees nothing happen: an assistant is what talks to it. */
+/** A user who starts it by hand would see nothing happen, so this explains that an assistant talks to it. */
 async function sayWhatFor({ output }: CommandIo): Promise<void> {
   const { asTyped } = await import('#agent/words/typed-commands.ts')
   output.note('farebox mcp is waiting for an MCP client: an assistant starts it and talks to it on stdin and stdout.')

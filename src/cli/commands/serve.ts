@@ -107,8 +107,8 @@ const nothing = () => undefined
 const silent = { info: nothing, warn: nothing, error: nothing }
 
 /**
- * Runs at each SIGHUP, one after the other, until the result is called. Windows has no such signal: there its name stands for
- * a console that closes.
+ * Runs at each SIGHUP, one after the other, until the returned function is called. On Windows, SIGHUP means that the
+ * console was closed.
  */
 export function onReloadSignal(run: () => Promise<void>, platform: string = process.platform): () => void {
   if (platform === 'win32') return () => {}

@@ -113,9 +113,9 @@ async function addTo(wanted: ClientToInstall, service: LocalService, data: strin
 }
 
 /**
- * Checked before anything starts, because a video without an encoder would only fail later. A clone has these packages
- * after `npm ci`, and the installed package does not; all of them are named at once, with those that add a local Solana
- * chain and image formats.
+ * Checked before anything starts, because without an encoder a video would fail only later. A clone has these packages
+ * after `npm ci`, but the installed package does not, so the error names all of them at once, with those that add a
+ * local Solana chain and image formats.
  */
 async function requirePackages(): Promise<void> {
   const [{ FfmpegMissing, videoEncoders }, { requireFfmpeg }, { isAnvilInstalled }] = await Promise.all([

@@ -26,7 +26,7 @@ staking credit. Days are UTC.
   --data DIR           the service's folder (that of farebox.yaml here, or .farebox)
   --json               print one JSON object per row`
 
-/** Rows of one question. */
+/** Rows per query. */
 const pageRows = 200
 
 export const usageCommand: Command = {

@@ -2,7 +2,7 @@ import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
 
-/** Where everything of one `farebox up` is stored. */
+/** The layout of the data folder of `farebox up`. */
 export interface DataFolder {
   root: string
   database: string
@@ -10,7 +10,7 @@ export interface DataFolder {
   engines: string
   /** Written while a service runs here: its address and the token of its admin API. */
   admin: string
-  /** Hashes keys and signs download addresses of this local service. */
+  /** Hashes keys and signs download links of this local service. */
   secret: string
   /** The assistant's wallet, journal and files. */
   agent: string

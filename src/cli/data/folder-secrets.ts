@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { CliError } from '../command.ts'
 import { type DataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
 
-/** The first hashes and signs; the others are former ones, which are still accepted. */
+/** The first one hashes and signs; the others are former ones, which are still accepted. */
 export type Secrets = readonly [string, ...string[]]
 
 const secretBytes = 32
@@ -45,7 +45,7 @@ export async function rotateFolderSecret(folder: DataFolder): Promise<Secrets> {
   return rotated
 }
 
-/** The secrets for starting a service on a folder: from the environment if set, else the folder's own. */
+/** The secrets for starting a service on a folder: from the environment if set, otherwise the folder's own. */
 export const secretsToStart = (
   folder: DataFolder,
   env: Readonly<Record<string, string | undefined>>,

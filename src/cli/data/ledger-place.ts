@@ -17,7 +17,7 @@ export interface LedgerPlace {
 }
 
 /**
- * Uses DATABASE_URL, else the folder, unless that records that its ledger is elsewhere. The address comes only from the
+ * Uses DATABASE_URL, or the folder if it does not record that its ledger is elsewhere. The address comes only from the
  * environment, because it may contain a password.
  */
 export async function ledgerPlaceOf(data: string, env: Environment): Promise<LedgerPlace> {
@@ -38,10 +38,10 @@ const noService = ({ folder, env }: LedgerPlace): CliError =>
     `Start one with \`${starting(env)}\`, or give its folder with \`--data\`.`,
   )
 
-/** A folder with a configuration belongs to `farebox serve`; `up` would start a demonstration next to it. */
+/** A folder with a configuration belongs to `farebox serve`; `up` would start a demonstration in it. */
 const starting = (env: Environment): string => (existsSync(configPath(undefined, env)) ? 'farebox serve' : 'farebox up')
 
-/** Throws if the folder has no service. Opening it reveals whether it belongs to another machine's. */
+/** Throws if the folder has no service. Whether it belongs to another machine's service shows when it is opened. */
 export async function requireLedger(ledger: LedgerPlace): Promise<void> {
   if (ledger.database.engine === 'postgres') return
   const hasSecret = (await readFileIfThere(ledger.folder.secret)) !== null
@@ -55,7 +55,7 @@ const ledgerElsewhere = ({ folder: { root }, env }: LedgerPlace): CliError =>
     `If its ledger is in PostgreSQL, set the same DATABASE_URL as the service; otherwise start the service once with \`${starting(env)}\`.`,
   )
 
-/** The secrets with which the service hashes and signs: from the environment if set, else the folder's. */
+/** The secrets with which the service hashes and signs: from the environment if set, otherwise the folder's. */
 export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
   if (ledger.env.FAREBOX_SECRET) return environmentSecrets(ledger.env)
   const secrets = await readFolderSecrets(ledger.folder)
@@ -69,7 +69,7 @@ export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
   throw existsSync(ledger.database.path) ? secretMissing(ledger.folder) : noService(ledger)
 }
 
-/** For example a ledger that was restored without it. */
+/** For example, a ledger that was restored without it. */
 const secretMissing = ({ root, secret }: DataFolder): CliError =>
   new CliError(
     `The secret of the ledger in ${root} is missing.`,
@@ -148,7 +148,7 @@ export const isOtherSchema = (error: unknown): boolean =>
     ? /no such (table|column)/.test(error.message)
     : 'code' in error && missingCodes.includes(error.code))
 
-/** Returns what `read` does; words the failure if the tables are from another release. */
+/** Returns the result of `read`; explains the failure if the tables are from another release. */
 export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
   read.catch(error => {
     if (!isOtherSchema(error)) throw error
@@ -188,7 +188,7 @@ export async function requireNoLedgerHere(folder: DataFolder): Promise<void> {
   )
 }
 
-/** A ledger without accounts has no money. One that cannot be read may have some. */
+/** A ledger without accounts has no money. A ledger that cannot be read may have some. */
 async function hasAccounts(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
   const { sqliteAuditReader } = await import('#ledger/audit/audit-reader.ts')

@@ -43,10 +43,10 @@ const adminTimeoutMs = 15_000
 
 const noAnswer = ['The service of this folder does not answer.', 'Start it again, then try again.'] as const
 
-/** Its port is closed, so it received no request: it is just ending, or was killed. */
+/** Its port is closed, so it received no request: it is ending, or was killed. */
 export class ServiceGone extends CliError {}
 
-/** It received the request and may have done what was asked. */
+/** It received the request and may have executed it. */
 export class AnswerLost extends CliError {}
 
 /** Asks a running service to execute an operator's command. */
@@ -83,7 +83,7 @@ export const folderWaitMs = 15_000
 export const folderAskMs = 50
 
 /**
- * Opens a folder that another process may have briefly: a command that ends soon, a service that starts or stops.
+ * Opens a folder that another process may have briefly: a command that ends soon, or a service that starts or stops.
  * `open` is retried while it throws `folder_in_use`, for at most 15 s; `goesOn` throws if waiting is useless.
  */
 export async function openWhenFree<Opened>(
@@ -107,8 +107,9 @@ export async function openWhenFree<Opened>(
 const warmAfterMs = 100
 
 /**
- * Loads what the first chat and the first wallet need once the service answers, so that no start waits for it, and
- * saves the compiled code, which a start after a kill would otherwise compile again. Returns a function that stops it.
+ * Once the service answers, loads what the first chat and the first wallet need, so that no start waits for it. Also
+ * saves the compiled code, which a start after a kill would otherwise compile again. Returns a function that stops
+ * this.
  */
 export function warmSoon(service: { warm(): Promise<void> }, log: Log): () => Promise<void> {
   let warming = Promise.resolve()
@@ -132,8 +133,7 @@ export async function requireNoService(folder: DataFolder): Promise<void> {
 }
 
 /**
- * Explains an error from opening a folder's service with who has the folder, if that is why; other errors are returned
- * unchanged.
+ * If opening a folder failed because another process has it, explains which one; other errors are returned unchanged.
  */
 export async function folderFailure(error: unknown, folder: DataFolder): Promise<unknown> {
   if (isWrongSecret(error)) return wrongSecret(error)

@@ -7,8 +7,8 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Returns the service's folder and ledger: those of the given folder, or those of the configuration that `farebox
- * serve` would use here, or the default ones. Only these two settings are read, so that an invalid configuration does
- * not block access to the ledger.
+ * serve` would use here, or the default ones. Only these two settings are read, so that an otherwise invalid
+ * configuration does not block access to the ledger.
  */
 export async function servicePlaceOf(data: string | undefined, env: Environment): Promise<LedgerPlace> {
   if (data !== undefined) return ledgerPlaceOf(data, env)

@@ -80,7 +80,7 @@ export interface Finding {
 }
 
 export const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says })
-/** Works, but worth a note. */
+/** It works, but deserves a note. */
 export const note = (check: string, says: string, next: string): Finding => ({ check, state: 'note', says, next })
 export const broken = (check: string, says: string, next: string): Finding => ({ check, state: 'broken', says, next })
 

@@ -8,7 +8,7 @@ export interface AssistantFlags {
   passphrase: string | null
 }
 
-/** Checks everything that an assistant started on this machine with these settings would find; changes nothing. */
+/** Checks what an assistant that is started on this machine with these settings would find; changes nothing. */
 export async function lookAtAssistant(
   env: CommandIo['env'],
   { passphrase }: AssistantFlags,
@@ -27,7 +27,7 @@ export async function lookAtAssistant(
     settingsOf(env, problems.length),
     toolsOf(settings),
     foldersOf(settings, folder),
-    // With invalid settings, nothing is called or opened.
+    // If settings are invalid, nothing is called or opened.
     ...(problems.length > 0 ? [] : looks(settings, folder, passphrase)),
   ])
   return [...told, ...found.flat()]
@@ -42,7 +42,7 @@ function looks(settings: AgentSettings, folder: string, passphrase: string | nul
   ]
 }
 
-/** Only names, because some of their values are secrets. */
+/** Only names are shown, because some of their values are secrets. */
 async function settingsOf(env: CommandIo['env'], problemCount: number): Promise<Finding[]> {
   const { isAgentVariable } = await import('#agent/settings/settings.ts')
   const names = Object.keys(env).filter(name => isAgentVariable(name) && env[name]?.trim())
@@ -104,7 +104,8 @@ const check = 'service'
 const mostSkewMs = 60_000
 
 /**
- * Checks whether the service is there, accepts the API key, and has the same time. A key is sent to no other address.
+ * Checks whether the service is reachable, accepts the API key, and has the same time. A key is sent to no other
+ * address.
  */
 async function lookAtService({ env, apiKey }: AgentSettings): Promise<readonly Finding[]> {
   const { baseUrlOf } = await import('#agent/settings/wallet-settings.ts')
@@ -127,7 +128,7 @@ function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: 
         : `${howToHaveService().replace(/^s/, 'S')}.`,
     )
   const isService = status === 200 && Array.isArray((body as { data?: unknown } | null)?.data)
-  // Some list their models only to callers, and a list may be longer than what is read of it.
+  // Some services list their models only to callers, and a list may be longer than what is read of it.
   if (isService || status === 401 || status === 402 || (status === 200 && body === null))
     return ok(check, `${baseUrl} answers${isNamed ? '' : '; it is used because FAREBOX_BASE_URL is not set'}.`)
   return broken(

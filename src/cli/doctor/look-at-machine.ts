@@ -15,7 +15,9 @@ interface Wanted {
   neededFor: string
 }
 
-/** Checks executables and packages that a service may need: those for the file, or all of them without one. */
+/**
+ * Checks executables and packages that a service may need: those for this configuration, or all of them without one.
+ */
 export async function lookAtExecutables(file: ConfigFile | null): Promise<Finding[]> {
   const found = await Promise.all([ffmpeg(), imageFormats(), ...wantedBy(file).map(packages)])
   return found.flat()
@@ -100,7 +102,7 @@ function wantedBy(file: ConfigFile | null): Wanted[] {
 /** Less than this fits only a day of videos, or an hour of a log. */
 const fewFreeBytes = 1024 ** 3
 
-/** Permission bits of everyone but the owner. */
+/** Permission bits of all users but the owner. */
 const others = 0o077
 
 /** Checks whether only this user can read the secrets in the service's folder, and whether there is room. */
@@ -178,7 +180,7 @@ const mayWrite = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Checks whether the service could listen at its address, or already does. */
+/** Checks whether the service could listen on its address, or already does. */
 export async function lookAtPort(at: { host: string; port: number }, folder: DataFolder): Promise<Finding[]> {
   const running = await runningService(folder)
   if (running) return [await lookAtRunning(running)]

@@ -9,10 +9,10 @@ interface Server {
   models: string[]
 }
 
-/** Servers to ask at once; a file may name hundreds. */
+/** Servers to check at once; a file may name hundreds. */
 const askedAtOnce = 8
 
-/** Checks whether every server that a model runs on is there, and accepts its key. Each is asked once. */
+/** Checks whether every server that runs a model is reachable, and accepts its key. Each is asked once. */
 export async function lookAtEngines(file: ConfigFile): Promise<Finding[]> {
   const servers = serversOf(file)
   const found: Finding[] = []
@@ -66,7 +66,7 @@ const settlementsAhead = 20n
 const gasOfSettlement = 100_000n
 const lamportsOfSettlement = 10_000n
 
-/** Clocks that differ by more eventually reject each other's signatures. */
+/** Servers whose clocks differ by more eventually reject each other's signatures. */
 const skewMs = 30_000
 
 /** Checks nodes, facilitators and gas of the configured rails. */

@@ -93,7 +93,7 @@ export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise
   }
 }
 
-/** Shows transfers that are not known to have arrived; checking the chain completes those that have. */
+/** Shows transfers that are not known to have arrived; the check of the chain completes those that have. */
 export async function lookAtTransfers(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
   const [{ journalStatus, openOwnerWallet }, { openOwnerSends }, { baseUrlOf }, { withLocalNodes }] = await Promise.all(
     [
@@ -103,7 +103,7 @@ export async function lookAtTransfers(env: AgentEnvironment, folder: string): Pr
       import('../wallet/local-nodes.ts'),
     ],
   )
-  // What prevents reading the journal is shown with the caps.
+  // Problems with reading the journal are shown with the caps.
   if ((await journalStatus(folder, env).catch(() => null)) === null) return []
   const owner = openOwnerWallet(folder, env)
   const sends = openOwnerSends(owner, await withLocalNodes(env, baseUrlOf(env), folder))

@@ -10,7 +10,7 @@ import type { Output } from '../output.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Throws a `CliError` if there is none, and `ConfigRefused` with what is wrong in it. */
+/** Throws a `CliError` if there is none, and `ConfigRefused` with its errors. */
 export async function loadConfig(path: string, env: Environment): Promise<Config> {
   return (await loadVersion(path, env)).config
 }
@@ -22,12 +22,12 @@ export async function loadVersion(path: string, env: Environment): Promise<{ con
   return { config: readConfig(text, env), version: versionOf(text) }
 }
 
-/** Tells one text of the file from another. */
+/** Distinguishes one version of the file from another. */
 export const versionOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /**
- * What `farebox serve --check` does: also creates every engine and reads every key, without making any request. Throws
- * `ConfigRefused` with what is wrong.
+ * The work of `farebox serve --check`: also creates every engine and reads every key, but makes no request. Throws
+ * `ConfigRefused` with the errors.
  */
 export async function checkedWhole(text: string, env: Environment): Promise<Config> {
   const { readConfig } = await import('#service/config/read-config.ts')
@@ -86,11 +86,11 @@ export async function orTellFaults<Value>(path: string, output: Output, run: () 
   }
 }
 
-/** By name, because loading the class would load the configuration's code. */
+/** Compared by name, because loading the class would load the configuration's code. */
 export const faultsOf = (error: unknown): readonly ConfigFault[] | null =>
   error instanceof Error && error.name === 'ConfigRefused' ? (error as Error & { faults: ConfigFault[] }).faults : null
 
-/** Says what a configuration would serve, without a secret. */
+/** Describes what a configuration would serve, without a secret. */
 export function configFacts(file: ConfigFile) {
   const { publicUrl, listen, payments, models } = file
   const proxies = proxyAdvice(file)
@@ -112,7 +112,7 @@ export function configFacts(file: ConfigFile) {
   }
 }
 
-/** The same for the operator. */
+/** The same, as sentences for the operator. */
 export async function sayConfig(file: ConfigFile, output: Output): Promise<string[]> {
   const { publicUrl, listen, rails, proxies, otherFeatures, models } = configFacts(file)
   const { tableLines } = await import('../show/table.ts')
@@ -151,7 +151,7 @@ const isEveryInterface = (host: string): boolean => host === '0.0.0.0' || host =
 
 /**
  * Whether callers can be told apart by address: behind a proxy that is not configured, all have the same one. Null if
- * only this network reaches the service.
+ * only this network can reach the service.
  */
 export function proxyAdvice({
   listen,

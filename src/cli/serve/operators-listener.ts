@@ -7,8 +7,8 @@ import { listenFailure } from '../command.ts'
 const consoleAt = { host: '127.0.0.1', port: 8405 }
 
 /**
- * Serves the console at its own address. If the default one is taken, as by another service of this machine, the system
- * chooses a port: links name it. Resolves to a function that ends it.
+ * Serves the console at its own address. If the default one is taken, for example by another service on this machine,
+ * the system chooses a port, which links contain. Resolves to a function that ends it.
  */
 export async function listenForOperators(
   { listen: at, publicUrl }: Exclude<ConfigFile['admin'], false>,
@@ -30,7 +30,7 @@ export async function listenForOperators(
   return () => listener.close(0)
 }
 
-/** Operators' commands come from this machine, whatever the service listens on. */
+/** Operators' commands come from this machine, whatever address the service listens on. */
 export function loopbackOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   return host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host

@@ -13,10 +13,10 @@ import { checkedWhole, configFacts, faultsOf, readWhole, versionOf } from './con
 type Environment = Readonly<Record<string, string | undefined>>
 
 interface ServedBy {
-  /** Of the configuration, as the operator gave it. */
+  /** Path of the configuration, as the operator gave it. */
   path: string
   env: Environment
-  /** What the service was started with. */
+  /** The configuration with which the service was started. */
   started: ConfigFile
   /** The version that was loaded last. */
   loaded(): string
@@ -27,7 +27,7 @@ interface ServedBy {
 /** Lines around a change: enough to see which model it belongs to. */
 const contextLines = 3
 
-/** What a reload applies; the rest is read once, at startup. */
+/** Settings that a reload applies; all others are read once, at startup. */
 const reloaded: ReadonlySet<string> = new Set(['models', 'systemPrompt', 'plan', 'limits'])
 
 /** Returns the names of changed settings that take effect only at the next start. */
@@ -124,10 +124,10 @@ async function change(
 
 /**
  * Replaces the file atomically, with the mode and owner of the former one, of which a copy stays beside it. `sure` runs
- * last: when it throws, nothing was changed. Throws `OperatorRefused` if this process may not write there.
+ * last: if it throws, nothing was changed. Throws `OperatorRefused` if this process may not write there.
  */
 async function replaceFile(path: string, text: string, sure: () => Promise<void>): Promise<void> {
-  // Some keep the file in a repository and link to it.
+  // Some operators keep the file in a repository and link to it.
   const target = await realpath(path)
   const fresh = `${target}.${randomUUID()}.new`
   try {

@@ -35,7 +35,7 @@ interface ServingOptions {
 /** A service that runs by its configuration. */
 interface Serving {
   baseUrl: string
-  /** Where it listens, for operators' commands. */
+  /** The address that it listens on, for operators' commands. */
   url: string
   models: number
   /**
@@ -98,7 +98,8 @@ async function start(options: ServingOptions, ends: Ends): Promise<Omit<Serving,
   ends.push(() => service.close())
   const listener = early ?? (await listen(file))
   listener.serve(service.fetch)
-  // Called again, and thus before the service: no request may arrive at a service that is closing.
+  // Registered a second time, so that this runs before the service closes: no request may arrive at a service that is
+  // closing.
   ends.push(() => listener.close())
   const { reload, settingsFile } = reloadsOf(options, service, around, next => {
     sold = next
@@ -125,7 +126,10 @@ async function start(options: ServingOptions, ends: Ends): Promise<Omit<Serving,
   }
 }
 
-/** How the file is loaded again, by SIGHUP or after a change in the console. `onSold` gets the models that are sold then. */
+/**
+ * Loads the file again, after SIGHUP or a change in the console. `onSold` gets the models that are on sale from then
+ * on.
+ */
 function reloadsOf(
   { path, config: { file }, version, env, log, hide, worker }: ServingOptions,
   service: OpenService,
@@ -152,7 +156,7 @@ function reloadsOf(
   }
   const reloadEverywhere = async () => {
     await reload()
-    // The other workers have their console at other addresses, and the same file.
+    // The other workers have their console at other addresses, and share the file.
     if (worker) process.kill(process.ppid, 'SIGHUP')
   }
   const served = { path, env, started: file, loaded: () => loaded, reload: reloadEverywhere }

@@ -14,7 +14,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export const mostWorkers = 64
 
 /**
- * A worker that ended is replaced after a delay, which doubles each time that one ends before it has served for a
+ * A worker that ended is replaced after a delay, which doubles each time that a worker ends before it has served for a
  * while. After this many in a row all workers stop: three minutes, longer than a database's failover.
  */
 const replacing = { firstMs: 1_000, mostMs: 30_000, attempts: 10, steadyMs: 30_000 }
@@ -92,13 +92,13 @@ interface Supervision {
   stopped: AbortSignal
   /** Called once, when all of them serve. */
   onReady: (ready: Ready) => void
-  /** How ended workers are replaced; a test has no three minutes. */
+  /** Delays for replacing workers; a test cannot wait three minutes. */
   pace?: typeof replacing
 }
 
 /**
- * Starts the workers, replaces those that end, and ends with them. Resolves to the exit code. Throws if one cannot be
- * replaced, because the others would most likely fail for the same reason.
+ * Starts the workers, replaces those that end, and ends with them. Resolves to the exit code. Throws if a worker cannot
+ * be replaced, because the others would most likely fail for the same reason.
  */
 export async function superviseWorkers(supervision: Supervision): Promise<number> {
   const { count, folder, log, stopped, onReady, pace = replacing } = supervision
@@ -133,7 +133,7 @@ class Workers {
   readonly #log: Log
   readonly #pace: typeof replacing
   readonly #running = new Map<Worker, Promise<unknown>>()
-  /** How often in a row a worker of that number was replaced for nothing so far. */
+  /** How often in a row a worker of that number was replaced without success. */
   readonly #replaced = new Map<number, number>()
   #isStopping = false
   #stopped: Promise<unknown> | null = null
@@ -150,7 +150,9 @@ class Workers {
     promise.catch(() => {})
   }
 
-  /** Resolves once it serves; to null if it ended before that, after saying why. From then on it is replaced. */
+  /**
+   * Resolves once it serves; to null if it ended before that, after the reason was logged. From then on it is replaced.
+   */
   async start(number: number): Promise<Ready | null> {
     if (this.#isStopping) return null
     const worker = this.#cluster.fork({ [numberVariable]: `${number}`, [tokenVariable]: this.token })

@@ -73,8 +73,8 @@ const rowsOf = (paragraph: string): string[] =>
   /^ {2}\S/.test(paragraph) ? paragraph.split(/\n(?= {2}\S)/).filter(row => /^ {2}(--|[A-Z]{2})/.test(row)) : []
 
 /**
- * Returns the usage's text about one word: its row in a table of words, or the sentences from the first that begins
- * with it.
+ * Returns the usage's text about one word: its row in a table of words, or the sentences from the one that begins with
+ * it.
  */
 function sentencesOf(paragraphs: readonly string[], word: string, words: readonly string[]): string {
   for (const paragraph of paragraphs) {

@@ -11,13 +11,13 @@ export interface Step {
 
 export interface Progress {
   show(step: Step): void
-  /** Takes the bar away; nothing is shown any more. */
+  /** Removes the bar; nothing is shown any more. */
   end(): void
 }
 
 /**
  * Shows progress on stderr. On a terminal this is `what` with the elapsed seconds, and a bar once there is a total.
- * Otherwise it is a line for each new message, at a limited rate.
+ * Otherwise it is one line for each new message, at a limited rate.
  */
 export async function openProgress(
   { drawing, note }: Pick<Output, 'drawing' | 'note'>,
@@ -54,7 +54,7 @@ async function drawn(stream: NodeJS.WritableStream): Promise<Progress> {
   const { SingleBar, Format } = (await import('cli-progress')).default
   const bar = new SingleBar({
     stream,
-    // A process that is killed leaves the terminal as it was.
+    // If the process is killed, the terminal is left as it was.
     hideCursor: false,
     linewrap: true,
     clearOnComplete: true,

@@ -6,7 +6,7 @@ const tones = { heading: 'bold', faint: 'dim', good: 'green', caution: 'yellow',
 
 export type Tone = keyof typeof tones
 
-/** Colours a text for stdout, where stdout takes colours. */
+/** Colours a text for stdout, if stdout takes colours. */
 export type Paint = (tone: Tone, text: string) => string
 
 export const paintFor =

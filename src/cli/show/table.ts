@@ -12,11 +12,11 @@ export interface Table {
   right?: readonly number[]
   /** Maximum widths of columns, which wrap their words; the last column wraps at the end of the line. */
   most?: Readonly<Record<number, number>>
-  /** Columns that are never narrower, for a table that is printed a row at a time. */
+  /** Minimum widths of columns, for a table that is printed row by row. */
   least?: Readonly<Record<number, number>>
   /** Spaces before every line. */
   indent?: number
-  /** Text to be read, such as help: aligned in a pipe too, and never broken there. */
+  /** Text to be read, such as help: also aligned in a pipe, and never broken there. */
   isAligned?: boolean
 }
 
@@ -33,7 +33,10 @@ const noBorders = Object.fromEntries(
     .map(name => [name, '']),
 )
 
-/** The lines of a table: aligned under its heads on a terminal; in a pipe a row a line, its cells two spaces apart. */
+/**
+ * The lines of a table: aligned under the headings on a terminal; in a pipe one line for each row, with two spaces
+ * between cells.
+ */
 export function tableLines(table: Table, output: Shown): string[] {
   const { head = [], rows, right = [], most = {}, least = {}, indent = 0, isAligned = false } = table
   if (rows.length === 0) return []
@@ -89,7 +92,10 @@ function widthsOf(
   })
 }
 
-/** Characters of other scripts count twice: a column that is too wide costs nothing, and one too narrow cuts a word. */
+/**
+ * Characters of other scripts count twice: a column that is too wide costs nothing, and one that is too narrow cuts a
+ * word.
+ */
 function widthOf(text: string): number {
   let width = 0
   for (const character of stripVTControlCharacters(text)) width += (character.codePointAt(0) ?? 0) < 0x1100 ? 1 : 2
@@ -98,7 +104,7 @@ function widthOf(text: string): number {
 
 const longest = (texts: readonly string[]): number => Math.max(0, ...texts.map(widthOf))
 
-/** A fact with its name; one without a name is a sentence. */
+/** A fact with its name; without a name it is a sentence. */
 export type Fact = readonly [name: string, value: string]
 
 /** Formats facts as `name: value`, one per line. On a terminal the values are aligned. */

@@ -12,7 +12,7 @@ export interface ToolAnswer {
   data: Record<string, unknown>
 }
 
-/** Answers the questions to the user, in place of a user. */
+/** Answers requests to the user, in place of a user. */
 export type Person = (message: string, boxes: readonly string[]) => Record<string, boolean>
 
 /** A tool that waits for a job may take this long; each call of it ends within 45 s. */

@@ -70,7 +70,7 @@ function words(event: UpEvent, output: Output, tableLines: DrawTable): string[] 
         ...(event.withoutSolana === undefined ? [] : [event.withoutSolana]),
       ]
     case 'installed':
-      // Its words are printed while it asks.
+      // Its words are printed while the user is asked.
       return []
     case 'step': {
       const [first = '', ...more] = event.detail.split('\n')

@@ -16,7 +16,7 @@ export interface ClientToInstall {
   isJson: boolean
 }
 
-/** The client of that name. Throws what would only fail once everything has started. */
+/** The client of that name. Throws problems that would otherwise show up only once everything has started. */
 export async function clientToInstall(
   command: string,
   given: { install: string; yes: boolean; json: boolean },
@@ -45,7 +45,7 @@ export async function clientToInstall(
 const walletOf = (folder: DataFolder): string => join(folder.root, 'assistant')
 
 /**
- * Adds farebox to the client, with a wallet that holds test money, so that its first paid answer needs no question.
+ * Adds farebox to the client, with a wallet that holds test money, so that the first paid answer needs no approval.
  * Returns null if the user declines.
  */
 export async function installClient(

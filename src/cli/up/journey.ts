@@ -24,17 +24,17 @@ interface Told {
 /** Waits that a video may take; each is one call of at most 45 s. */
 const mostWaits = 8
 
-/** How long after a failure a signal may arrive that explains it. */
+/** How long after a failure a signal may arrive that explains the failure. */
 const signalMs = 200
 
-/** How much of others' texts a step's detail shows. */
+/** How much untrusted text a step's detail shows. */
 const shown = { answerCharacters: 200, questionLines: 40, lineCharacters: 110 } as const
 
 export type JourneyEnd = 'succeeded' | 'failed' | 'stopped'
 
 /**
  * Runs the whole demonstration once: an assistant over MCP that pays from its own wallet. It has failed if any step
- * did.
+ * failed.
  */
 export async function runJourney(options: JourneyOptions): Promise<JourneyEnd> {
   const { folder, report, signal, self } = options
@@ -84,7 +84,7 @@ function agentEnvironment({ service, folder }: JourneyOptions): Record<string, s
   }
 }
 
-/** Simulates the user at the screen: reads the policy that is shown, and ticks what it asks. */
+/** Simulates the user at the screen: reads the policy that is shown, and ticks its statements. */
 class JourneyPerson {
   readonly asked: string[] = []
 
@@ -279,9 +279,9 @@ const usd = (value: unknown): number | null => (typeof value === 'number' ? valu
 const short = (transaction: string | null): string => (transaction ? `${transaction.slice(0, 10)}…` : 'no transaction')
 
 /**
- * Draws a small face as a PNG, so that the demonstration has an image that needs consent without shipping a real
- * person's. The sky's color depends on the time in milliseconds, so that each run has a new image that nobody has
- * consented to yet.
+ * Draws a small face as a PNG, so that the demonstration has an image that needs consent without shipping an image of a
+ * real person. The sky's color depends on the time in milliseconds, so that each run has a new image to which the user
+ * has not consented yet.
  */
 export async function drawImage(atMs: number): Promise<Buffer> {
   const { encodePng } = await import('#engines/images/png.ts')

@@ -66,7 +66,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   }
 }
 
-/** Each is stopped whatever happens to the others: no chain or locked folder must be left behind. */
+/** Each is stopped whatever happens to the others: no chain and no locked folder must be left behind. */
 async function stopAll(stops: Readonly<Stops>): Promise<void> {
   const failures: unknown[] = []
   for (const stop of stops) await stop().catch(error => failures.push(error))
@@ -78,7 +78,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   const parts = await loadParts()
   const listener = await openListener(parts, options)
   stops.push(() => listener.close(stopGraceMs))
-  // Only now, so that a start whose address is taken leaves no folder behind.
+  // Created only now, so that a start whose address is taken leaves no folder behind.
   await makeFolder(folder.root)
   // In parallel, so that nothing waits for it.
   const local = options.findsModels ? localModels({ folder: folder.engines, log }) : []
@@ -119,7 +119,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   }
   const open = () =>
     parts.openService(serviceOptions).catch(async error => {
-      // A new secret for a ledger that expects another would only be in the way.
+      // A new secret would only be in the way of a ledger that expects another.
       if (isNew && isWrongSecret(error)) await removeFile(folder.secret)
       throw error
     })
@@ -127,7 +127,7 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
   stops.push(() => service.close())
   listener.serve(service.fetch)
   stops.push(await listenForOperators({}, service, log))
-  // Called again, and thus before the service: no request may arrive at a service that is closing.
+  // Registered twice, so that this also runs before the service closes: a closing service must get no request.
   stops.push(() => listener.close(stopGraceMs))
   await writePrivateFile(folder.admin, JSON.stringify({ url: publicUrl, token: adminToken, pid: process.pid }))
   stops.push(() => removeFile(folder.admin))
@@ -147,13 +147,13 @@ async function start(options: LocalServiceOptions, stops: Stops): Promise<Omit<L
 const demoVideo = ({ DemoVideo }: Parts, { folder, stopped, log }: LocalServiceOptions) =>
   new DemoVideo({
     workFolder: folder.engines,
-    // Ctrl-C ends the encoder too, which is not its fault.
+    // Ctrl-C also ends the encoder, which is then not at fault.
     onComplaint: (jobId, complaint) => {
       if (!stopped?.aborted) log.warn({ jobId, complaint }, 'The video encoder failed.')
     },
   })
 
-/** A service that listens on every address is named by one of them, because a wallet's sign-in must name it. */
+/** A service that listens on every address uses one of them as its name, because a wallet's sign-in must name it. */
 function publicHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
@@ -205,8 +205,8 @@ const optionOf = (chain: LocalEvmChain, payTo: string): PaymentOption => ({
 })
 
 /**
- * Returns chat models of servers on this machine, ready to sell; none if anything fails, because a user who tries
- * farebox must not fail on them.
+ * Returns chat models of servers on this machine, ready to be sold; none if anything fails, because trying farebox must
+ * not fail on them.
  */
 export async function localModels(
   { folder, log }: { folder: string; log: Log },
@@ -252,7 +252,7 @@ interface Start {
   stops: Stops
 }
 
-/** The amount for an empty wallet: enough for several demonstrations within the default caps. */
+/** The deposit for an empty wallet: enough for several demonstrations within the default caps. */
 const walletMicroUsd = 50_000_000n
 
 /**

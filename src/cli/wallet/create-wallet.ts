@@ -39,7 +39,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
   if (given === null) requireTerminal(io, command, '; or give the passphrase with `--passphrase-file FILE`')
   return withOwnerWallet(io, values.data, async (ownerWallet, { payeesOffered }) => {
     const { service } = values
-    // Checked before the user answers questions in vain.
+    // Checked before the user answers any prompt.
     ownerWallet.refuseSecond()
     // Only the owner may add payees, so no keys are created for a wallet that could not.
     if (service !== undefined) await ownerWallet.isGuarded()
@@ -70,7 +70,7 @@ export async function createWallet(args: readonly string[], io: CommandIo): Prom
   })
 }
 
-/** A file that a shell opens for one command is gone with it. */
+/** A file that a shell opens for one command is gone afterwards. */
 const fileOf = (path: string | undefined) =>
   path === undefined || path.startsWith('/dev/') ? {} : { passphraseFile: path }
 
@@ -96,9 +96,9 @@ async function confirmPayees(
 interface NewWallet {
   address: string
   solanaAddress: string
-  /** Absent if none was named. */
+  /** Absent if the service names none. */
   service: string | undefined
-  /** CAIP-2 networks on which the service is paid; empty if none was named. */
+  /** CAIP-2 networks on which the service is paid; empty if it names none. */
   networks: readonly string[]
   isInKeychain: boolean
   /** The file with its passphrase, if it came from one. */
@@ -112,7 +112,7 @@ export const nextSteps = (wallet: NewWallet): string[] => [
   `3. Run \`farebox wallet status\` to see the caps, how much of them is used, and pending approvals.`,
 ]
 
-/** A service on this machine is paid on a local chain, even if it looks like Base. */
+/** A service on this machine is paid on a local chain, even if the chain looks like Base. */
 function funding({ service, address, solanaAddress, networks }: NewWallet): string {
   if (service !== undefined && isLoopback(new URL(service).hostname))
     return `Fund the address on Base first: \`farebox local fund ${address} --usd 10 --data FOLDER\`. FOLDER is the data folder that \`farebox up\` printed ("Everything is kept in"). The service is on this machine, so its chain is probably a local one; do not send it real USDC. Without a node to read its balances, the wallet pays from Base. To pay from Solana, set "networks": ["${solanaNetwork}"] in policy.json.`
@@ -176,7 +176,7 @@ const known = [
 ]
 
 /**
- * The two well-known tokens have names; any other is shown by its whole address, because anyone may call a token USDC.
+ * The two well-known tokens have names; any other is shown by its whole address, because any token can be called USDC.
  */
 export const tokenName = ({ network, asset }: { network: string; asset: string }): string =>
   known.find(token => token.network === network && token.asset === normalizeWallet(asset))?.name ??

@@ -13,21 +13,23 @@ import { environmentKeys, folderKeys } from '#agent/wallet/wallet-keys.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { WalletView } from '#toolkit/tool-context.ts'
 
-/** What a wallet has: its credit at the service and its balance on each chain, each with its time or why it is unknown. */
+/**
+ * What a wallet has: its credit at the service and its balance on each chain, each with the time, or why it is unknown.
+ */
 export type Holdings = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'> & {
   /** The service's payment options, if it answers. */
   accepts?: readonly PaymentOption[]
 }
 
-/** Looks again and again, for a page; each look is bounded and never throws. */
+/** Checks repeatedly, for a page; each check is limited in time and never throws. */
 export interface HoldingsWatch {
   look(addresses: readonly string[]): Promise<Holdings>
   close(): Promise<void>
 }
 
 /**
- * Asks the service and the chains, like `wallet_status`. Bounded in time, and never throws: a status works while the
- * service is down. Reading the credit needs the key, so a locked wallet's is unknown.
+ * Asks the service and the chains, like `wallet_status`. Limited in time, and never throws: a status works while the
+ * service is down. Reading the credit needs the key, so a locked wallet's credit is unknown.
  */
 export async function lookAtHoldings(
   env: AgentEnvironment,
@@ -42,7 +44,7 @@ export async function lookAtHoldings(
   }
 }
 
-/** The keys are opened once, by the first look. */
+/** The first check opens the keys once. */
 export function watchHoldings(env: AgentEnvironment, passphrase: string | null): HoldingsWatch {
   let opened: ReturnType<typeof openWith> | null = null
   return {

@@ -42,7 +42,7 @@ export function folderOfUp(baseUrl: string, stateFolder: string): string | null 
   return isOfUp && isLoopback(new URL(baseUrl).hostname) ? root : null
 }
 
-/** Returns what a new wallet gets on the local chain of `farebox up`; null for any other wallet. */
+/** Returns the deposit of a new wallet on the local chain of `farebox up`; null for any other wallet. */
 export function testMoneyFor(baseUrl: string, stateFolder: string): ((address: string) => Promise<void>) | null {
   const root = folderOfUp(baseUrl, stateFolder)
   if (root === null) return null

@@ -9,7 +9,8 @@ import { askHidden, askLine, askTwice, askYes, confirmOwner, plainText, requireT
 const resolveCommand = 'farebox wallet resolve'
 
 /**
- * For a payment whose outcome neither service nor node can tell: records what the user found out, whether it has left.
+ * For a payment whose outcome neither the service nor a node can tell: records whether the user found that the money
+ * has left.
  */
 export async function resolvePayment(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
@@ -24,7 +25,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
       'The ID of the payment is missing; `farebox wallet status` names those that can be resolved',
     )
   requireTerminal(io, resolveCommand)
-  // On Solana the chain says whether a payment is over; the nodes of `farebox up` are known.
+  // On Solana the chain shows whether a payment is over; the nodes of `farebox up` are known.
   return withOwnerWallet(await besideChain(io, values.data), values.data, async ownerWallet => {
     const payment = await ownerWallet.payment(id)
     if (!payment)
@@ -85,7 +86,7 @@ async function encryptedAddress(ownerWallet: OwnerWallet): Promise<string> {
 
 const options = { data: { type: 'string' } } as const
 
-/** Keeps the keys and the addresses. Processes that run have already opened the keys, and go on. */
+/** Keeps the keys and the addresses. Processes that run have already opened the keys, and continue. */
 export async function changePassphrase(args: readonly string[], io: CommandIo): Promise<number> {
   const command = 'farebox wallet passphrase'
   const { values } = parseArguments(args, { command, options })
@@ -104,7 +105,7 @@ export async function changePassphrase(args: readonly string[], io: CommandIo): 
 
 const byPerson = () => `terminal, ${userName()}`
 
-/** Anyone may stop a wallet, even a script. */
+/** Any user of the folder may stop a wallet, even a script. */
 export async function stopWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command: 'farebox wallet stop', options })
   return withOwnerWallet(
@@ -132,7 +133,7 @@ export async function startWallet(args: readonly string[], io: CommandIo): Promi
   })
 }
 
-/** For a key whose journal was left behind or restored from a copy: the current one counts from now on. */
+/** For a key whose journal was left behind or restored from a copy: from now on the current one counts. */
 export async function moveWallet(args: readonly string[], io: CommandIo): Promise<number> {
   const command = 'farebox wallet move'
   const { values } = parseArguments(args, { command, options })

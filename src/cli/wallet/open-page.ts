@@ -10,8 +10,8 @@ import { confirmOwner, requireTerminal } from './terminal.ts'
 const command = 'farebox wallet open'
 
 /**
- * Shows the wallet in its owner's browser until they end it. The passphrase is asked before, so that a program that opens
- * the page decides nothing on it.
+ * Shows the wallet in its owner's browser until they end it. The passphrase is requested first, so that a program that
+ * opens the page can decide nothing on it.
  */
 export async function openPage(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
@@ -77,7 +77,7 @@ async function servePage(ownerWallet: OwnerWallet, given: CommandIo['env'], pass
     holdings: async () => watch.look(await ownerWallet.addresses()),
     sends,
     settlerFor: url => settlerFor(url, { baseUrl: baseUrlOf(env), folder: ownerWallet.folder }),
-    // That of `farebox up` lies beside its wallet's folder.
+    // The output folder of `farebox up` is beside its wallet's folder.
     outputFolders: [
       ...(named ? [resolve(atHome(named))] : []),
       join(ownerWallet.folder, 'output'),

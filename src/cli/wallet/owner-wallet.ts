@@ -4,8 +4,8 @@ import { CliError, type CommandIo, listenFailure } from '../command.ts'
 type OwnerWalletModule = typeof import('#agent/wallet/owner-wallet.ts')
 
 /**
- * Opens the wallet's folder for one command; words its refusals for the user at a terminal. A misspelled variable is
- * refused, because an ignored cap would be assumed to hold; `takesAnyVariable` is for commands that only stop.
+ * Opens the wallet's folder for one command, and explains its refusals to the user at a terminal. A misspelled variable
+ * is refused, because the user would rely on a cap that is ignored; `takesAnyVariable` is for commands that only stop.
  */
 export async function withOwnerWallet(
   io: CommandIo,
@@ -30,7 +30,7 @@ export async function withOwnerWallet(
   }
 }
 
-/** Words an error for the user, with commands that act on this wallet. */
+/** Explains an error to the user, with commands that act on this wallet. */
 async function inItsWords(error: unknown, folder: string, env: CommandIo['env']): Promise<unknown> {
   const [{ asTyped }, { toTheUser }] = await Promise.all([
     import('#agent/words/typed-commands.ts'),
@@ -50,7 +50,7 @@ const isRefusal = (error: unknown): error is Error & { sentence: string; nextSte
 export const startFailure = (error: unknown, port: number): unknown =>
   isRefusal(error) ? new CliError(error.sentence, error.nextStep) : listenFailure(error, { host: '127.0.0.1', port })
 
-/** Returns the wallet's addresses, one per rail, or says what to do if there are none. */
+/** Returns the wallet's addresses, one per rail, or explains what to do if there are none. */
 export async function addressesOf(ownerWallet: OwnerWallet): Promise<readonly [string, ...string[]]> {
   const [first, ...others] = await ownerWallet.addresses()
   if (first !== undefined) return [first, ...others]

@@ -17,7 +17,8 @@ type NewTransfer = Exclude<Prepared, { kind: 'arrived' }>
 type Transfer = Awaited<ReturnType<OwnerSends['send']>>
 
 /**
- * Sends money back to its owner: shown in full, confirmed by typing, proven by the passphrase, and only at a terminal.
+ * Sends money back to its owner: shown in full, confirmed by typing, authorized by the passphrase, and only at a
+ * terminal.
  */
 export async function sendMoney(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
@@ -75,7 +76,7 @@ async function withOwnerSends(
   })
 }
 
-/** Returns the one that the user named, the local chain's own, or a public one. */
+/** Returns the facilitator that the user named, the local chain's own, or a public one. */
 export async function settlerFor(
   url: string | undefined,
   { baseUrl, folder }: Place,
@@ -142,7 +143,7 @@ async function print(io: CommandIo, sends: OwnerSends, transfer: Transfer): Prom
   return 0
 }
 
-/** One unfinished transfer, for a list. */
+/** One transfer whose outcome is unknown, for a list. */
 export function openSendFact({ id, amountMicroUsd, payTo, network, settler, reason, validBeforeMs }: Transfer): Fact {
   const until = validBeforeMs === null ? '' : `, until ${new Date(validBeforeMs).toISOString()}`
   const why = reason === null ? '' : ` (${reason})`

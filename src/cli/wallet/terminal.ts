@@ -23,7 +23,7 @@ export async function askLine(io: CommandIo, question: string, stopped?: AbortSi
   }
 }
 
-/** Accepts only whole words, because either answer is final; anything else is asked again, and no answer is a no. */
+/** Accepts only whole words, because either answer is final; anything else is asked again, and no answer means no. */
 export async function askYes(io: CommandIo, question: string, stopped?: AbortSignal): Promise<boolean> {
   for (let again = ''; ; again = 'Please type yes or no in full. ') {
     const answer = (await askLine(io, `${again}${question} Type yes or no:`, stopped)).toLowerCase()
@@ -70,7 +70,9 @@ export async function askTwice(io: CommandIo, question: string): Promise<string>
   throw new CliError('The passphrases differ.', 'Run the command again.')
 }
 
-/** Reads the first line of an open file descriptor, with which a program passes a passphrase without exposing it. */
+/**
+ * Reads the first line of an open file descriptor, through which a program can pass a passphrase without exposing it.
+ */
 function readDescriptor(descriptor: number): string {
   const bytes = Buffer.alloc(answerCharacters + 2)
   let length = 0
@@ -87,16 +89,16 @@ function readDescriptor(descriptor: number): string {
   return bytes.toString('utf8', 0, length).split(/\r?\n/)[0] ?? ''
 }
 
-/** Removes what would let untrusted text move the cursor, change colors or hide lines. */
+/** Removes characters with which untrusted text could move the cursor, change colors or hide lines. */
 export const plainText = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, character => (character === '\n' ? character : ' '))
 
 const stoppedByPerson = (): CliError => new CliError('Nothing was decided.', 'Run the command again to retry.')
 
 /**
- * A program can open its own terminal but does not know the passphrase. If no encrypted wallet has used the journal,
- * there is no passphrase to ask for, because anyone with the unencrypted key can spend it anyway. Returns the
- * passphrase, or null if there is none.
+ * Asks for the passphrase, because a program can open a terminal but does not know it. If no encrypted wallet has used
+ * the journal, there is no passphrase to ask for: anyone with the unencrypted key can spend the money anyway. Returns
+ * the passphrase, or null if there is none.
  */
 export async function confirmOwner(io: CommandIo, ownerWallet: OwnerWallet): Promise<string | null> {
   if (!(await ownerWallet.isGuarded())) return null
@@ -114,7 +116,7 @@ interface Given {
 }
 
 /**
- * Returns the passphrase from an open descriptor or a file, else from the systemd credential in `env`; null if there is
+ * Returns the passphrase from an open descriptor or a file, or from the systemd credential in `env`; null if there is
  * none. `lowest` is the first descriptor that the command does not use itself.
  */
 export async function givenPassphrase(
@@ -149,7 +151,7 @@ const passphraseBytes = 4096
 
 const readableByOthers = 0o077
 
-/** Returns the first line of the named file, else of the systemd credential; null if there is neither. */
+/** Returns the first line of the named file, or of the systemd credential; null if there is neither. */
 export async function readPassphraseFile(
   file: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
