@@ -60,13 +60,13 @@ export interface ClientOptions {
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
-  /** Maximum number of attempts; 1 for a caller that retries by itself. */
+  /** Maximum number of attempts; 1 for a caller that does its own retries. */
   attempts?: number | undefined
   /** Total waiting time of the call, including waits for limits. */
   retryBudgetMs?: number | undefined
   /**
-   * Identifies one piece of paid work at a service that stores answers by key. With a key, a call is retried after a
-   * lost answer or a 5xx too, with the same bytes; without one, only if the service cannot have begun.
+   * Identifies one piece of paid work at a service that stores answers by key. With a key, a call is also retried after
+   * a lost answer or a 5xx, with the same bytes; without one, only if the service cannot have started it.
    */
   idempotencyKey?: string | undefined
 }
@@ -76,7 +76,7 @@ interface ExchangeOptions {
   isAnonymous?: boolean | undefined
   /** The limit and model that the request counts towards; unknown if absent. */
   bucket?: string | undefined
-  /** The budget of the call that this exchange is an attempt of. */
+  /** The waiting budget of the call that this exchange belongs to. */
   budget?: WaitBudget | undefined
 }
 
@@ -124,8 +124,8 @@ export class Client {
   }
 
   /**
-   * Counts what this process starts and ends at the service. If it has not changed, none of our requests has changed
-   * what was read earlier.
+   * Counts the requests that this process starts and ends at the service. If the count has not changed, none of our
+   * requests has changed what was read earlier.
    */
   get activity(): number {
     return this.#activity
@@ -187,7 +187,7 @@ export class Client {
     return error
   }
 
-  /** Makes a download request without a credential, from an address that `downloadAddress` allows. */
+  /** Makes a download request without a credential, to an address that `downloadAddress` allows. */
   async download(
     url: string,
     headers: Record<string, string>,
@@ -287,7 +287,7 @@ export class Client {
 
 interface RetryOptions extends Omit<WaitBudgetOptions, 'ms'> {
   callClass: CallClass
-  /** The budget that the call has already partly spent; otherwise a new one of `budgetMs`. */
+  /** The call's waiting budget, of which some may be spent; otherwise a new one of `budgetMs`. */
   budget?: WaitBudget | undefined
   /** Total waiting time, in milliseconds. */
   budgetMs?: number | undefined
@@ -296,8 +296,8 @@ interface RetryOptions extends Omit<WaitBudgetOptions, 'ms'> {
 }
 
 /**
- * Runs `attempt` until it succeeds, must not be repeated, or would have to wait beyond the budget; then throws its
- * error. If an earlier attempt may have been charged, that is thrown instead, with the last error as its cause.
+ * Runs `attempt` until it succeeds, must not be repeated, or would have to wait longer than the budget; then throws its
+ * error. If an earlier attempt may have been charged, throws that attempt's error, with the last error as its cause.
  */
 export async function withRetry<Result>(attempt: () => Promise<Result>, options: RetryOptions): Promise<Result> {
   const { callClass, signal, clock, random = Math.random } = options

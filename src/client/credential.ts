@@ -6,7 +6,7 @@ import type { SettlementResponse } from '#contract/wire/payment.ts'
 import { leastSkewMs, longestSkewMs } from './limits.ts'
 import { parseHttpDate } from './retry/retry-after.ts'
 
-/** Signs in for a client and sends its payments. Nothing else holds a key. */
+/** Signs in for a client and sends its payments. Only the payer holds a key. */
 export interface Payer {
   readonly address: string
   /**
@@ -23,7 +23,7 @@ export type SentPayment =
   | { kind: 'credited'; result: TopUpResult; settlement: SettlementResponse | null }
   /** The service rejected it; the authorization may still be valid until it expires. */
   | { kind: 'rejected'; status: number; reason: string }
-  /** The answer was lost, a 500, or pending: only the same bytes may be sent again. */
+  /** The answer was lost, was a 500, or says pending: only the same bytes may be sent again. */
   | { kind: 'unknown'; reason: string }
 
 /** How a client identifies itself to a service; null is unauthenticated. */
@@ -48,8 +48,8 @@ export function principalOf(credential: Credential): string {
 }
 
 /**
- * How far the service's clock is known to be ahead of ours, in milliseconds. It matters because a sign-in is valid only
- * for minutes.
+ * How far the service's clock is known to be ahead of ours, in milliseconds. This matters because a sign-in is valid
+ * only for minutes.
  */
 export class SignInSkew {
   #ms = 0

@@ -34,7 +34,7 @@ export const backoffCapMs = 30_000
 export const retryBudgetMs = 75_000
 /** Callers that share a reset time retry spread over this fraction of their wait. */
 export const resetJitter = 0.1
-/** A service that asks to wait for more than a day has a wrong clock or unit, so its hint is capped. */
+/** A service that asks us to wait for more than a day has a wrong clock or unit, so its hint is capped. */
 export const longestHintMs = dayMs
 
 /** Windows last a minute. If one claims to end later than this, we try one call anyway. */
@@ -48,7 +48,8 @@ export const breakerEasesAt = 12
 /** A service that is down loses requests without seeing them, so fewer unanswered ones than this do not count. */
 export const breakerUncountedUnanswered = 5
 /**
- * Maximum of failures plus calls in flight, since each of those may fail too. Two are left for requests that bypass us.
+ * Maximum of failures plus calls in flight, since each call in flight may fail too. Two are left for requests that
+ * bypass us.
  */
 export const breakerCeiling = abuseBlock.failures - 2
 /** Time between a failed probe and the next: ten per window, half of what is allowed. */
@@ -56,7 +57,7 @@ export const probePauseMs = 3_000
 /** Added to a block's 30 s, so that clients do not all return at once. */
 export const blockJitterMs = 2_000
 
-/** How long a call counts as in flight if its process may have died: by then its connection has ended. */
+/** How long a call counts as in flight after its process may have died: by then its connection has ended. */
 export const flightLifeMs = connectTimeoutMs + headersTimeoutMs + 10_000
 /** Calls of one process at once. Two processes of the same caller reach the breaker's ceiling. */
 export const mostAtOnce = 16
@@ -77,7 +78,7 @@ export const longestSkewMs = 10 * minuteMs
 /** A service's top-up offer rarely changes, and each check costs a 402. */
 export const requirementsLifeMs = 5 * minuteMs
 
-/** Notes that a process keeps in memory if it shares none: one per caller, and one per limit and model. */
+/** Notes that a process keeps in memory if it does not share them: one per caller, and one per limit and model. */
 export const memoryNotes = 500
 /** Longest model id in a note's key; longer ones are not real ids. */
 export const bucketModelCharacters = 200
@@ -89,8 +90,8 @@ export const clockStepMs = 5_000
 /** How many times in a row a download may break off without progress before it fails. */
 export const downloadAttempts = 5
 /**
- * Progress, in bytes, after which a download resumes at once; a gigabyte over a very bad line has a hundred
- * interruptions.
+ * Progress, in bytes, after which a download resumes at once; a gigabyte over a very bad connection is interrupted a
+ * hundred times.
  */
 export const progressBytes = 64 * 1024
 export const downloadCuts = 1_000

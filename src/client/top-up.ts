@@ -80,8 +80,8 @@ export class TopUpClient {
 }
 
 /**
- * Only an explicit rejection counts as one; a limit or a fault says nothing about the payment. If a nonce of ours is
- * used, this payment used it: the money may have left, and only a check of the chain may release it.
+ * Only an explicit rejection counts as one; a limit or a fault says nothing about the payment. If the chain reports our
+ * nonce as used, this payment used it: the money may have left, and only a check of the chain may release the amount.
  */
 function outcomeOf(error: ServiceError): SentPayment {
   const { status, kind, body } = error

@@ -102,7 +102,7 @@ class Download {
 
   /**
    * Runs until the file is complete. An interruption counts as a failure only after too little progress, because a long
-   * download over a bad line has many.
+   * download over a bad connection is interrupted often.
    */
   async advance(): Promise<number> {
     for (;;) {
@@ -148,7 +148,7 @@ class Download {
       return this.#append({ ...response, body: nothing() }, part, part.bytes)
     }
     if (response.status === 206 || response.status === 416) {
-      // This is not a continuation of our part.
+      // This answer does not continue our part.
       await dropPart(this.#file.partPath)
       throw brokenOff()
     }
@@ -208,7 +208,7 @@ async function* counted(
   }
 }
 
-/** A newly signed address differs only in its query; the tag shows whether the file is the same. */
+/** A newly signed address differs only in its query; the tag shows whether it is the same file. */
 export function hashOf(url: string): string {
   const { origin = url, pathname = '' } = URL.canParse(url) ? new URL(url) : {}
   return createHash('sha256').update(`${origin}${pathname}`).digest('hex')
@@ -229,7 +229,7 @@ function continues({ headers }: WireResponse, part: Part): boolean {
   )
 }
 
-/** Recognizes the refusal of a range that starts at the end, which reveals the file's size. */
+/** Recognizes the refusal of a range that starts at the end of the file, which reveals the file's size. */
 const isAllThereIs = ({ status, headers }: WireResponse, { bytes, totalBytes }: Part): boolean =>
   status >= 400 && bytes === totalBytes && headers.get('content-range') === `bytes */${totalBytes}`
 

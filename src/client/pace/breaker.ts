@@ -78,8 +78,8 @@ export const withFlight = (
 })
 
 /**
- * Removes calls whose process has ended: they will get no answer. The first few are simply dropped; if there are more,
- * they may all have failed at the service, so they count until they leave its window, but do not open the breaker.
+ * Removes calls whose process has ended, because they will get no answer. The first few are dropped. If there are more,
+ * they may all have failed at the service, so they count until they leave its window, but they do not open the breaker.
  */
 export function withoutGone(note: CallerNote, owner: NoteOwner | undefined, nowMs: number): CallerNote {
   const gone = goneOf(note.flights, owner)

@@ -34,7 +34,7 @@ interface GateOptions {
   notes: SharedNotes
   turns: InFlightLimit
   clock: Clock
-  /** Origin and principal: how the service identifies the caller. */
+  /** Origin and principal, by which the service identifies the caller. */
   caller: string
   random: () => number
 }
@@ -67,8 +67,8 @@ export class Gate {
   }
 
   /**
-   * Waits, within the budget, until a call may be sent. `bucket` names the limit and model that it counts towards, null
-   * if unknown. Throws `breaker-open` or `limit-reached` with the time after which a retry makes sense.
+   * Waits, within the budget, until a call may be sent. `bucket` names the limit and model that the call counts
+   * towards, null if unknown. Throws `breaker-open` or `limit-reached` with the time after which a retry makes sense.
    */
   async enter(bucket: string | null, budget: WaitBudget): Promise<Passage> {
     const { clock, random, turns } = this.#options
@@ -106,7 +106,7 @@ export class Gate {
     this.#options.turns.refused()
   }
 
-  /** Calls that are still in flight will get no answer. */
+  /** Calls still in flight will get no answer. */
   close(): void {
     for (const passage of this.#underWay) passage.ended({ end: 'unanswered' })
     this.#options.notes.close()
@@ -182,7 +182,7 @@ export class Gate {
     )
   }
 
-  // If this fails, the call stays recorded as in flight until its time is over, which errs on the safe side.
+  // If this fails, the call stays recorded as in flight until its time is over, which is the safe side.
   #quietly(change: (notes: Notes) => void): void {
     try {
       this.#options.notes.together(change)
@@ -193,7 +193,7 @@ export class Gate {
 function bucketAfter(note: BucketNote, id: string, how: PassageEnd, nowMs: number): BucketNote {
   if (how.end === 'not-sent') return withoutCall(note, id, nowMs)
   const after = withAnswer(note, id, how.window ?? null, nowMs)
-  // One answer must not stop all calls for a day, whatever it says about the next.
+  // One answer must not stop all calls for a day, whatever wait it asks for.
   return how.comeAgainAtMs == null ? after : withPause(after, Math.min(how.comeAgainAtMs, nowMs + believedResetMs))
 }
 
@@ -229,7 +229,7 @@ const limitReached = (retryAtMs: number): ClientError =>
     retryAtMs,
   })
 
-/** A model's limit and what is left of it, according to answers. Null if no answer reported it. */
+/** A model's limit and the rest of it, according to answers. Null if no answer reported it. */
 export interface SeenLimit {
   model: string
   requestsPerMinute: number | null

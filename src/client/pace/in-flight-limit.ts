@@ -2,13 +2,13 @@ import type { Clock } from '#contract/time.ts'
 import { lessonMs, mostAtOnce, turnLifeMs } from '../limits.ts'
 
 /**
- * How many calls this process makes at once, learned from answers: a refusal for too many halves it, and successes at
- * the limit raise it by one per round. As with connections that share a line, each process learns its own share, so
- * nothing is stored and a process that dies leaves nothing behind.
+ * How many calls this process makes at once, learned from answers: a refusal for too many halves the number, and
+ * successes at the limit raise it by one per round. As with connections that share a line, each process learns its own
+ * share, so nothing is stored, and a process that dies leaves nothing behind.
  */
 export class InFlightLimit {
   readonly #clock: Clock
-  /** When each slot is considered forgotten. */
+  /** When the holder of each slot is considered gone. */
   readonly #taken = new Map<string, number>()
   readonly #waiting: AbortController[] = []
   #most: number
@@ -48,7 +48,7 @@ export class InFlightLimit {
     this.#taken.delete(id)
   }
 
-  /** An answer came. The limit grows only if it was what held us back. */
+  /** An answer came. The limit grows only while every slot is taken. */
   succeeded(): void {
     if (this.#taken.size >= this.most) this.#most = Math.min(mostAtOnce, this.#most + 1 / this.#most)
   }

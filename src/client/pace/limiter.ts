@@ -4,7 +4,7 @@ import { believedResetMs, flightLifeMs, longestHintMs, sameResetMs } from '../li
 import { requestsResetAtMs } from '../retry/retry-after.ts'
 import { goneOf, type NoteOwner, readNote } from './shared-notes.ts'
 
-/** What an answer said about a caller's window. Null for what it did not say. */
+/** What an answer reported about a caller's window. Null for what it did not report. */
 export interface LimitWindow {
   requestsLimit: number | null
   requestsLeft: number | null
@@ -53,7 +53,7 @@ const BucketNote = z.object({
   flights: z.array(z.object({ id: z.string(), untilMs: z.number(), owner: z.string().optional() })),
 })
 
-/** What the service last said about one limit and model, and what all processes have sent since. */
+/** The service's last report on one limit and model, and what all processes have sent since. */
 export type BucketNote = z.output<typeof BucketNote>
 
 const unknown: LimitWindow = {
@@ -67,8 +67,8 @@ const unknown: LimitWindow = {
 }
 
 /**
- * Returns the current note. In a new window everything is available again; how long it lasts is known only after its
- * first answer. If a window claims to end further off than we believe, there is room for the one call that finds out.
+ * Returns the current note. In a new window everything is available again; its length is known only after its first
+ * answer. If a window claims to end implausibly late, one call is let through to find out.
  */
 export function bucketNote(text: string | null, nowMs: number): BucketNote {
   const noted = readNote(BucketNote, text, nowMs)
@@ -103,9 +103,9 @@ const isFar = (resetAtMs: number | null, { seenAtMs }: Window): boolean =>
 
 export type Room =
   | { kind: 'go' }
-  /** The service would refuse calls before that time. */
+  /** Before that time the service would refuse calls. */
   | { kind: 'used-up'; untilMs: number }
-  /** Calls in flight may use up all that is left. */
+  /** Calls in flight may use up everything that is left. */
   | { kind: 'full' }
 
 /** Returns whether the limits, as far as known, leave room for one more call. */
@@ -126,7 +126,7 @@ export const withCall = (note: BucketNote, id: string, nowMs: number, owner?: st
   flights: [...note.flights, { id, untilMs: nowMs + flightLifeMs, ...(owner === undefined ? {} : { owner }) }],
 })
 
-/** Calls whose process has ended used one each, and no answer will report it. */
+/** Calls whose process has ended used one each, which no answer will report. */
 export const withoutGoneCalls = (note: BucketNote, owner: NoteOwner | undefined, nowMs: number): BucketNote =>
   goneOf(note.flights, owner).reduce((known, { id }) => withAnswer(known, id, null, nowMs), note)
 
@@ -138,7 +138,8 @@ export const withoutCall = (note: BucketNote, id: string, nowMs: number): Bucket
 })
 
 /**
- * Records the end of a call. Its answer's figures count unless a later window is known; without figures, it used one.
+ * Records the end of a call. Its answer's figures count unless a later window is known; without figures, the call
+ * counts as one.
  */
 export function withAnswer(note: BucketNote, id: string, answer: LimitWindow | null, nowMs: number): BucketNote {
   const ended = withoutCall(note, id, nowMs)
@@ -160,8 +161,8 @@ function isOfEarlierWindow(note: BucketNote, said: LimitWindow): boolean {
 }
 
 /**
- * Within one window the remainder only shrinks, so if two answers overtook each other, the smaller figure is the later
- * one. Answers with different limits count different things, so the later answer wins.
+ * Within one window the remaining number only shrinks, so if two answers overtook each other, the smaller figure is the
+ * later one. Answers with different limits count different things, so the later answer wins.
  */
 function lessOf(note: BucketNote, said: LimitWindow): number | null {
   const [known, now] = [note.requestsResetAtMs, said.requestsResetAtMs]

@@ -10,8 +10,8 @@ export interface Notes {
 }
 
 /**
- * What callers on one machine share: failures, calls in flight, limits. Losing a note costs a service some patience but
- * no money, so notes need not survive a power cut.
+ * What callers on one machine share: failures, calls in flight, limits. If a note is lost, a service may get a few
+ * requests too many, but no money is lost, so notes need not survive a power cut.
  */
 export interface SharedNotes {
   /**
@@ -50,8 +50,8 @@ export function memorySharedNotes(): SharedNotes {
 }
 
 /**
- * Parses a note by its schema. Null if it is missing, was written by another version, or is from the future: then the
- * clock was set back, and its times mean nothing.
+ * Parses a note by its schema. Null if it is missing, was written by another version, or is from the future: in that
+ * case the clock was set back, and its times mean nothing.
  */
 export function readNote<Schema extends z.ZodType<{ changedAtMs: number }>>(
   schema: Schema,

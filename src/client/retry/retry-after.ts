@@ -13,8 +13,8 @@ const millisecondsFrom = 1e12
 
 /**
  * Returns how long a refusal asks us to wait, in milliseconds; null if it does not say. `Retry-After` and the reset of
- * tokens count from now, while the reset of requests is a time on the service's clock. Every answer names its window,
- * so the reset is a request to wait only on a 429 (brief §7.2).
+ * tokens count from now, while the reset of requests is a time on the service's clock. Every answer gives its window's
+ * reset, so it is a request to wait only on a 429 (brief §7.2).
  */
 export function serverHintMs(headers: Headers, status: number, nowMs: number): number | null {
   const after = retryAfterMs(headers, nowMs)
@@ -45,7 +45,7 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   return atMs === null ? null : Math.min(longestHintMs, Math.max(0, atMs - serverNow(headers, nowMs)))
 }
 
-/** If requests are left, something else refused the call, and its own retry time counts instead. */
+/** If requests are left, something else refused the call, so that refusal's retry time counts. */
 function requestsHintMs(headers: Headers, nowMs: number, isToldOtherwise: boolean): number | null {
   const left = remainingRequests.parse(headers.get(remainingRequests.name) ?? '')
   if (left !== null && left > 0 && (isToldOtherwise || isOutOfTokens(headers))) return null

@@ -26,7 +26,7 @@ type Outcome =
   | 'unavailable'
   /** A 500 or 504 from the contract. */
   | 'failed'
-  /** 409: another request with the same key is in progress. */
+  /** 409: another request with the same key is in flight. */
   | 'under-way'
   /** A refusal that another attempt would only repeat. */
   | 'refused'
@@ -80,7 +80,7 @@ const isForbidden = (error: unknown): boolean =>
 
 /**
  * The error that ends the last attempt, such as a wallet's refusal or an unreadable disk, says nothing about an earlier
- * attempt whose answer was lost or that is still in progress.
+ * attempt whose answer was lost or that is still in flight.
  */
 export function asFarAsKnown(error: unknown, wasLost: boolean, nowMs: number): unknown {
   const outcome = outcomeOf(error)

@@ -168,7 +168,7 @@ function textsOf(body: unknown): string[] {
   return [code, typeof error === 'string' ? error : error.code].filter(text => typeof text === 'string')
 }
 
-/** A status with an unknown body, from a proxy or a newer service. */
+/** An unknown body: from a proxy or a newer service. */
 const unknownKind = (status: number): ErrorKind => ({
   kind: 'UNKNOWN_ANSWER',
   status,

@@ -159,7 +159,7 @@ export const fetchWire =
 
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
-/** Where a service is. Everything that carries a credential goes there and nowhere else. */
+/** A service's address. Everything that carries a credential goes there and nowhere else. */
 export interface ServiceAddress {
   /** Without a trailing slash: `https://host/api/v1`. */
   baseUrl: string
