@@ -31,7 +31,7 @@ function likeness(one: Set<string>, other: Set<string>): number {
   return one.size + other.size === 0 ? 0 : (2 * shared) / (one.size + other.size)
 }
 
-/** Shorter names are one slip from too many others. */
+/** Shorter names are one typing mistake away from too many others. */
 const leastLetters = 4
 
 /** One letter is wrong, missing or too many, or two neighbours are swapped: short names then share few pairs. */

@@ -45,7 +45,10 @@ const BoundedRecord = z.core.$constructor<z.ZodRecord, z.core.$ZodRecordDef>('Bo
   }
 })
 
-/** A record in a request, with any names: like `z.record`, but a large one is a single fault, whatever is in it. */
+/**
+ * A record in a request, with any names: like `z.record`, but a record that is too large is a single fault, whatever it
+ * contains.
+ */
 export const recordOf = <Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> =>
   new BoundedRecord({ type: 'record', keyType: z.string(), valueType: value }) as unknown as z.ZodRecord<
     z.ZodString,
@@ -56,7 +59,7 @@ export const recordOf = <Value extends z.ZodType>(value: Value): z.ZodRecord<z.Z
 const namedMembers = 5
 const namedCharacters = 64
 
-/** An object that accepts no other members, for places where an ignored one would be a limit that does not apply. */
+/** An object that accepts no other members, for places where an ignored member would be a limit that does not apply. */
 export const closedObject = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: issue =>
@@ -74,8 +77,8 @@ const comparedMembers = 100
 const comparedCharacters = 64
 
 /**
- * An object that tolerates unknown members (brief §1.4), except those whose name is similar to a known one: if a
- * misspelled limit of a key were silently ignored, the key would have no limit. The refusal suggests the known name.
+ * An object that accepts unknown members (brief §1.4), except those whose name is similar to a known one: if a
+ * misspelled limit of a key were ignored, the key would have no limit. The refusal suggests the known name.
  */
 export const spelledObject = <Shape extends z.ZodRawShape>(shape: Shape) => {
   const known = Object.keys(shape)

@@ -63,7 +63,7 @@ export const authenticationFailed = defineStandard(
   'Authentication failed',
   'after-sign-in',
 )
-/** The key is valid but not allowed to do this. */
+/** The key is valid but may not do this. */
 export const adminKeyRequired = defineStandard('ADMIN_KEY_REQUIRED', 401, 'Admin API key required', 'never')
 export const invalidSignIn = defineError({
   kind: 'X402_INVALID_SIGN_IN',
@@ -176,7 +176,7 @@ export const needsConsent = defineError({
   retry: 'after-consent',
 })
 export const keyInUse = defineError({ kind: 'IDEMPOTENCY_KEY_IN_USE', status: 409, body: CodedError, retry: 'later' })
-/** The work was done and charged; only its answer cannot be given again. */
+/** The work was done and charged; only its answer cannot be returned again. */
 export const answerNotKept = defineError({
   kind: 'IDEMPOTENCY_ANSWER_NOT_KEPT',
   status: 409,
@@ -196,7 +196,7 @@ export const payloadTooLarge = defineError({
   body: PayloadTooLarge,
   retry: 'after-change',
 })
-/** For a download address; `content-range` says how long the file is. */
+/** For a download address; `content-range` gives the length of the file. */
 export const rangeNotSatisfiable = defineError({
   kind: 'RANGE_NOT_SATISFIABLE',
   status: 416,
@@ -247,7 +247,7 @@ export const providerContentPolicy = defineError({
   retry: 'after-change',
 })
 
-/** Both give the published sentence, then which video it is and what is allowed. */
+/** Both begin with the published sentence, then name the video and what is allowed. */
 export const videoTooLong = defineError({
   kind: 'VIDEO_DURATION_TOO_LONG',
   status: 422,
@@ -262,7 +262,7 @@ export const videoTooShort = defineError({
 })
 
 export const rateLimitExceeded = defineStandard('RATE_LIMIT_EXCEEDED', 429, 'Rate limit exceeded', 'later')
-/** Both are for chain nodes, and give the published sentence of every limit. */
+/** Both are for chain nodes, and use the published sentence of every limit. */
 export const rpcCreditsUsed = defineStandard('RPC_CREDITS_USED', 429, 'Rate limit exceeded', 'later')
 export const rpcInFlight = defineStandard('RPC_IN_FLIGHT', 429, 'Rate limit exceeded', 'later')
 export const tooManyFailures = defineStandard(
@@ -284,7 +284,7 @@ export const tooManyUnread = defineError({
   body: CodedError,
   retry: 'later',
 })
-/** Request bodies in flight take all the memory reserved for them, or all that one caller may use. */
+/** Request bodies in flight take all the memory reserved for them, or one caller's share of it. */
 export const bodiesFull = defineStandard(
   'BODIES_FULL',
   429,
@@ -314,7 +314,7 @@ export const modelAtCapacity = defineStandard(
   'The model is at capacity. Please try again later.',
   'later',
 )
-/** The service has not opened its ledger yet; it has not looked at the request. */
+/** The service has not opened its ledger yet, and has not read the request. */
 export const serviceStarting = defineStandard(
   'SERVICE_STARTING',
   503,

@@ -5,13 +5,13 @@ type Issue = z.core.$ZodIssue
 /** Maximum number of faults to list: more would only echo what was sent. */
 export const mostIssues = 20
 
-/** Longest word of a caller's own that an answer repeats. */
+/** Longest word of a caller that an answer repeats. */
 const mostEchoed = 100
 
 export const shortened = (part: string | number): string | number =>
   typeof part === 'string' && part.length > mostEchoed ? `${part.slice(0, mostEchoed)}…` : part
 
-/** Says what is allowed where a schema rejects a value: a schema's own sentence, never the library's. */
+/** Formats what is allowed where a schema rejects a value: a schema's own sentence, never the library's. */
 export function issueSentence(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

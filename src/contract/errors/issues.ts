@@ -35,7 +35,7 @@ interface FlatIssue {
   message: string
 }
 
-/** If nothing in a union fits, the alternative that matched furthest says most. */
+/** If nothing in a union fits, the alternative that matched furthest is reported. */
 function flatten(issue: Issue, before: readonly (string | number)[], input: unknown, flat: FlatIssue[]): void {
   if (flat.length >= mostIssues) return
   const path = [...before, ...issue.path.map(part => (typeof part === 'symbol' ? String(part) : part))]
@@ -63,7 +63,7 @@ function furthest(alternatives: readonly (readonly Issue[])[]): readonly Issue[]
 const depthOf = (issues: readonly Issue[]): number =>
   Math.max(0, ...issues.slice(0, mostCompared).map(issue => issue.path.length))
 
-/** zod leaves the value out of the issue, so only its message reveals a missing one. */
+/** zod leaves the value out of the issue, so only its message reveals that a value is missing. */
 const isMissing = (issue: Issue, path: readonly (string | number)[], input: unknown): boolean =>
   issue.code === 'invalid_type'
     ? issue.message.endsWith('received undefined')
@@ -82,7 +82,7 @@ function valueAt(input: unknown, path: readonly (string | number)[]): unknown {
 
 type Level = { _errors: string[] } & Record<string | number, unknown>
 
-/** Without a prototype, so that a member called `__proto__` is like any other. */
+/** Without a prototype, so that a member called `__proto__` is treated like any other. */
 const emptyLevel = (): Level => Object.assign(Object.create(null), { _errors: [] })
 
 function note(details: Level, path: readonly (string | number)[], message: string): void {

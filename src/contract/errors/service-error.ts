@@ -18,7 +18,7 @@ export interface ErrorKind<Schema extends z.ZodType = z.ZodType> {
 }
 
 /**
- * An error that knows its own answer. It is thrown where the problem is found, and written to the wire in one place.
+ * An error that carries its own answer. It is thrown where the problem is found, and written to the wire in one place.
  */
 export class ServiceError extends Error {
   readonly kind: string
@@ -39,7 +39,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Kinds that no caller can prevent, besides `tooManyFailures`: the ledger is unreachable, or memory is full. */
+/** Kinds that no caller can prevent, in addition to `tooManyFailures`: the ledger is unreachable, or memory is full. */
 const kinds: ReadonlySet<string> = new Set([
   'FAILED_REQUESTS',
   'BODIES_FULL',
@@ -51,7 +51,9 @@ const kinds: ReadonlySet<string> = new Set([
 
 const marked = new WeakSet<Error>()
 
-/** Marks an error whose kind callers usually cause, such as the answer of an open breaker, as not their fault. */
+/**
+ * Marks an error that is not the callers' fault, although its kind usually is, such as the answer of an open breaker.
+ */
 export function blameless<Thrown extends Error>(error: Thrown): Thrown {
   marked.add(error)
   return error

@@ -30,7 +30,7 @@ export function describeOperation(operation: Operation, printer: SchemaPrinter):
     tags: [tag],
     summary,
     ...(operation.adminKey ? { description: 'Needs an ADMIN key; an INFERENCE key gets 401.' } : {}),
-    // Tools ignore members that begin with x-; people see what is specific to farebox.
+    // Tools ignore members that begin with x-, and readers see what is specific to farebox.
     ...(operation.isOwn ? { 'x-farebox-own': true } : {}),
     security: securityOf(operation),
     ...(parameters.length > 0 ? { parameters } : {}),
@@ -163,7 +163,7 @@ function tidy(schema: DescribedSchema): DescribedSchema {
   return withNull(tidied)
 }
 
-/** Keywords that readers assume anyway: no constraint, integers that are safe, files that are not encoded. */
+/** Keywords that readers assume anyway: no constraint, safe integers, files that are not encoded. */
 const isAssumed = (keyword: string, value: unknown): boolean =>
   (keyword === 'contentEncoding' && value === 'binary') ||
   (keyword === 'additionalProperties' && isRecord(value) && Object.keys(value).length === 0) ||
@@ -179,7 +179,7 @@ function tidyKeyword(keyword: string, value: unknown): unknown {
   return isRecord(value) && keyword !== 'default' ? tidy(value) : value
 }
 
-/** `nullable` counts only next to a type, and an enum must contain null too. */
+/** `nullable` counts only next to a type, and an enum must also contain null. */
 function withNull({ nullable, ...schema }: DescribedSchema): DescribedSchema {
   if (nullable !== true) return schema
   if (Array.isArray(schema.enum)) return { ...schema, nullable, enum: [...new Set([...schema.enum, null])] }

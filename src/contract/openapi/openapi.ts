@@ -72,7 +72,8 @@ interface DescribedOperation {
 }
 
 /**
- * Most operations fail in the same ways, so an error answer that several give becomes a component that they refer to.
+ * Most operations fail in the same ways, so an error answer that several operations give becomes a component to which
+ * they refer.
  */
 function shareResponses(paths: Record<string, Record<string, unknown>>): Record<string, unknown> {
   const operations = Object.values(paths).flatMap(path => Object.values(path) as DescribedOperation[])

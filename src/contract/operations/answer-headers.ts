@@ -2,7 +2,7 @@ import type { HeaderCodec } from '../wire/header-codec.ts'
 import * as headers from '../wire/headers.ts'
 import { isIdempotent, isPaid, type Operation, readsKey } from './operation.ts'
 
-/** What the description says about a header, whatever its value's type. */
+/** How the API description presents a header, regardless of the type of its value. */
 export type DescribedHeader = Pick<HeaderCodec<unknown>, 'name' | 'when' | 'schema'>
 
 /** The part of an answer that decides its headers: the operation, and a status that it documents. */
@@ -110,7 +110,7 @@ export const answerHeaderTable: readonly AnswerHeaderRow[] = [
 
 /** Returns the headers that an answer of this operation may carry; the server decides which it sends. */
 export function answerHeaders(operation: Operation, status: number): readonly DescribedHeader[] {
-  // The description shows the content type with the content itself.
+  // The description shows the content type together with the content.
   return answerHeaderTable.flatMap(row =>
     'on' in row && !row.inContent && row.on({ operation, status }) ? [row.header] : [],
   )

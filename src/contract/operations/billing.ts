@@ -71,7 +71,7 @@ const Moment = z.iso.datetime({ offset: true })
 
 const Pagination = z.strictObject({ limit: z.number(), page: z.number(), total: z.number(), totalPages: z.number() })
 
-/** Nobody reads further pages, and the number must stay exact. */
+/** No one reads further pages, and the number must stay exact. */
 const lastPage = 1_000_000_000
 
 export const getBillingUsage = defineOperation({

@@ -55,7 +55,7 @@ const ToolCall = z.looseObject({
   function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
 })
 
-/** What a reasoning model expects back with the next message. */
+/** Reasoning that the model expects back with the next message. */
 const ReasoningDetail = z.looseObject({
   type: z.string(),
   id: z.string().nullish(),
@@ -122,7 +122,7 @@ export const TokenUsage = z.looseObject({
 })
 export type TokenUsage = z.output<typeof TokenUsage>
 
-/** What a request cost, by the currency that paid for it. */
+/** What a request cost, by the currency that paid. */
 export const Cost = z.strictObject({ usd: z.number().min(0), diem: z.number().min(0) })
 
 const FinishReason = z.string()
@@ -228,8 +228,8 @@ const length = {
 }
 
 /**
- * OpenAI's request with this contract's fields (published contract §5.1). Unknown members are tolerated (brief §1.4);
- * an engine gets only those that its operator names.
+ * OpenAI's request with this contract's fields (published contract §5.1). Unknown members are accepted (brief §1.4); an
+ * engine gets only those that its operator lists.
  */
 export const ChatCompletionRequest = z
   .looseObject({

@@ -15,7 +15,7 @@ export class ExampleFile {
   }
 }
 
-/** Members of a body whose files are named only. */
+/** Members of a body whose files are given only by name. */
 type Named<Body> = Body extends object ? { [Member in keyof Body]: Body[Member] | ExampleFile } : Body
 
 type Given<Name extends string, Value> = undefined extends Value ? { [N in Name]?: Value } : { [N in Name]: Value }
@@ -24,7 +24,7 @@ type Given<Name extends string, Value> = undefined extends Value ? { [N in Name]
 export type Example<O extends Operation = Operation> = Given<'params', CallOf<O>['params']> &
   Given<'body', Named<CallOf<O>['body']>> & { query?: Partial<CallOf<O>['query']> }
 
-/** Answers a model of this type that the service has. */
+/** Returns a model of this type that the service has. */
 type ModelOf = (type: ModelType) => string
 
 /** A white square of 256 × 256, small enough to be read in a terminal. */
@@ -41,7 +41,9 @@ type ExampleFor<Id extends OperationId> = (modelOf: ModelOf) => Example<ById<Id>
 /** The operations that a request without parameters and body can call. */
 type BareId = { [Id in OperationId]: object extends Example<ById<Id>> ? Id : never }[OperationId]
 
-/** One request for each operation that needs more than its path; the types make sure that it has that operation's shape. */
+/**
+ * One request for each operation that needs more than its path; its type ensures that it has that operation's shape.
+ */
 const examples: { [Id in Exclude<OperationId, BareId>]: ExampleFor<Id> } & { [Id in BareId]?: ExampleFor<Id> } = {
   listModels: () => ({ query: { type: 'all' } }),
   createChatCompletion: modelOf => ({

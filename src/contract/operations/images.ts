@@ -82,7 +82,7 @@ export const generateImage = defineOperation({
 
 const sizes = ['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'] as const
 
-/** OpenAI's request (published contract §7.2). Other members than size and format are accepted but have no effect. */
+/** OpenAI's request (published contract §7.2). Members other than size and format are accepted but have no effect. */
 export const SimpleImageRequest = z
   .object({
     model: z.string().min(1).default('default'),
@@ -180,7 +180,7 @@ export type MultiEditImageRequest = z.output<typeof MultiEditImageRequest>
 /** From 0 to 1; null lets the service choose. */
 const Share = formNumber(z.number().min(0).max(1)).nullish()
 
-/** The model may also be named, for a service that has several. */
+/** The model may be named too, for a service that has several. */
 export const UpscaleImageRequest = z
   .looseObject({
     image: ImageInput,
@@ -194,7 +194,7 @@ export const UpscaleImageRequest = z
   .meta({ id: 'UpscaleImageRequest' })
 export type UpscaleImageRequest = z.output<typeof UpscaleImageRequest>
 
-/** The model may also be named, for a service that has several. Exactly one of the two images must be given. */
+/** The model may be named too, for a service that has several. Exactly one of the two images must be given. */
 export const BackgroundRemoveImageRequest = z
   .looseObject({
     image: ImageInput.optional(),

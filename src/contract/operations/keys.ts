@@ -44,7 +44,7 @@ const ExpiresAt = z
   .max(24)
   .refine(text => text === '' || isMoment(text), 'Expected 2027-01-31, 2027-01-31T12:00:00Z, or "" for never')
 
-/** Limited to what every store can keep unchanged. */
+/** Limited to characters that every store can keep unchanged. */
 const Description = z
   .string()
   .max(descriptionCharacters)

@@ -80,8 +80,8 @@ export const bodyTypesOf = ({ request }: Pick<Operation, 'request'>): readonly B
   request.bodyTypes ?? ['json']
 
 /**
- * Whether a caller's API key is read: if it is required, and on free public operations, where a valid one identifies
- * its caller.
+ * Whether a caller's API key is read: it is if the operation requires one, and on free public operations, where a valid
+ * key identifies its caller.
  */
 export const readsKey = ({ auth, charge }: Pick<Operation, 'auth' | 'charge'>): boolean =>
   auth.includes('apiKey') || (auth.length === 0 && charge === 'free')
@@ -94,8 +94,8 @@ export const isIdempotent = (operation: Pick<Operation, 'charge' | 'idempotent'>
   operation.idempotent ?? isPaid(operation)
 
 /**
- * 409 for a key whose work is in flight, and what a key with another request is answered (a 400 has its shape anyway); 403
- * for what a suspended account may not buy.
+ * 409 for a key whose work is in flight; the status for a key that is used with another request (a 400 has its shape
+ * anyway); 403 for purchases of a suspended account.
  */
 function withAddedFailures(operation: Pick<Operation, 'failures' | 'reusedKeyStatus' | 'idempotent' | 'charge'>) {
   const { failures, reusedKeyStatus } = operation

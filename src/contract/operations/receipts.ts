@@ -20,8 +20,8 @@ export const ReceiptLine = z.object({
 })
 
 /**
- * What a receipt states, as claims of a JSON Web Token. Lines are what was used; rounded up once over all of them, they
- * add up to the amount plus what was written off.
+ * The contents of a receipt, as claims of a JSON Web Token. The lines are what was used; their sum, rounded up once, is
+ * the amount plus the part that was written off.
  */
 export const ReceiptClaims = z.object({
   /** Base URL of the service. */
@@ -31,15 +31,15 @@ export const ReceiptClaims = z.object({
   /** When the ledger recorded it, Unix seconds. */
   iat: z.number().int().min(0).max(lastSecond),
   kind: z.enum(['charge', 'refund']),
-  /** The request that was charged, as `cf-ray` of its answer named it. */
+  /** The request that was charged: the `cf-ray` of its answer. */
   request: z.string(),
   /** Id of the operation; null if the ledger does not record it. */
   operation: z.string().nullable(),
   model: z.string().nullable(),
-  /** Id of the API key that called, if one did. */
+  /** Id of the API key that made the call, if it was made with a key. */
   api_key: z.string().optional(),
   amount_micro_usd: digits,
-  /** The same amount by the balance that paid for it, in micro-USD. */
+  /** The same amount, divided by the balance that paid for it, in micro-USD. */
   paid_with: z.object({ usd: digits, diem: digits }),
   lines: z.array(ReceiptLine),
   /** The cost of the lines beyond the amount, which is the service's loss. */

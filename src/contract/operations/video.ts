@@ -92,7 +92,7 @@ export const ImageUrl = mediaUrl('image')
 export const AudioUrl = mediaUrl('audio')
 export const VideoUrl = mediaUrl('video')
 
-/** Accepts nothing unknown and nothing false, because it is a person's declaration (brief §3.2). */
+/** Accepts no unknown member and no false value, because it is the user's declaration (brief §3.2). */
 export const ConsentAttestation = z.strictObject({
   confirmed_terms_and_privacy: z.literal(true),
   confirmed_legal_right: z.literal(true),
@@ -114,7 +114,7 @@ export const videoMediaFields = [
 ] as const
 export type VideoMediaField = (typeof videoMediaFields)[number]
 
-/** Replaces the prompt of an upscaler, which has none: an invisible character that no user writes. */
+/** Replaces the prompt of an upscaler, which has no prompt: an invisible character that no user types. */
 export const noPrompt = '\u2060'
 export const isNoPrompt = (prompt: string): boolean => prompt === noPrompt
 
@@ -143,7 +143,7 @@ const priceInputs = {
   video_url: VideoUrl.optional(),
 }
 
-/** Brief §2.6. Maxima that a model lowers are checked against its record. */
+/** Brief §2.6. A model may set lower maxima, which are checked against its record. */
 export const VideoQueueRequest = z
   .looseObject({
     model: z.string().min(1),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { x402Version } from './networks.ts'
 
-/** What facilitators of x402 version 2 answer. Other members are ignored. */
+/** The answers of facilitators of x402 version 2. Other members are ignored. */
 
 const Word = z.string().nullish()
 
@@ -19,8 +19,8 @@ const Supported = z.object({ kinds: z.array(z.unknown()) })
 export type FacilitatorKind = z.output<typeof Kind>
 
 /**
- * Returns what it settles with the scheme `exact`, skipping kinds that it writes differently. Null if it is not a list
- * at all.
+ * Returns the networks that it settles with the scheme `exact`, and skips kinds in any other form. Null if the answer
+ * is not a list.
  */
 export function facilitatorKinds(body: unknown): FacilitatorKind[] | null {
   const parsed = Supported.safeParse(body)

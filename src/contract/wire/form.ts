@@ -48,8 +48,8 @@ export function parseForm(body: Buffer, boundary: string): ParsedForm {
 const fileOf = (bytes: Buffer, name: string, type: string): File => new File([new Uint8Array(bytes)], name, { type })
 
 /**
- * Returns a form's parts in order, read in one pass with the runtime's own byte searches: a file of 25 MB must not hold
- * up the process's other requests. Never throws; the parts share the bytes of `body`.
+ * Returns a form's parts in order, read in one pass with the runtime's own byte searches, because a file of 25 MB must
+ * not delay the process's other requests. Never throws; the parts share the bytes of `body`.
  */
 export function formParts(body: Buffer, boundary: string): FormParts {
   const delimiter = `--${boundary}`
@@ -76,7 +76,7 @@ const faulty = (reason: string): { ok: false; reason: string } => ({ ok: false, 
 
 const headersEnd = `${lineEnd}${lineEnd}`
 
-/** Returns why this part is invalid, as a text; null for a part that means nothing. */
+/** Returns why this part is invalid, as a text; null for a part that may be ignored. */
 function partOf(part: Buffer): FormPart | string | null {
   const end = part.subarray(0, formLimits.headerBytes).indexOf(headersEnd)
   if (end < 0) return `has a part without headers, or with more than ${formLimits.headerBytes} bytes of them`
@@ -108,7 +108,7 @@ export function fieldsOf(parts: readonly FormPart[], asFile: (file: PartFile) =>
 function add(fields: FormFields, written: string, value: unknown): void {
   const isList = written.endsWith('[]')
   const name = isList ? written.slice(0, -2) : written
-  // As in JSON: a careless copy would turn this name into a prototype.
+  // As in JSON, a careless copy would turn this name into a prototype.
   if (name === '__proto__') return
   const known = Object.hasOwn(fields, name) ? [fields[name]].flat() : []
   fields[name] = isList || known.length ? [...known, value] : value

@@ -19,7 +19,7 @@ import { PaymentRequiredHeader } from './payment-required.ts'
 export const authorization = textHeader('authorization', 'request, API key')
 export const signInWithX = textHeader('sign-in-with-x', 'request, wallet')
 export const legacySignInWithX = textHeader('x-sign-in-with-x', 'request, wallet, older name')
-/** Chosen by the caller. The pattern is published for one operation and applied to all. */
+/** The caller chooses it. The pattern is published for one operation and applied to all. */
 export const idempotencyKey = patternHeader(/^[A-Za-z0-9_-]{1,255}$/)('idempotency-key', 'request, paid calls')
 export const idempotentReplayed = booleanHeader(
   'idempotent-replayed',
@@ -108,7 +108,7 @@ export const paginationPage = integerHeader('x-pagination-page', 'paginated endp
 export const paginationTotal = integerHeader('x-pagination-total', 'paginated endpoints')
 export const paginationTotalPages = integerHeader('x-pagination-total-pages', 'paginated endpoints')
 
-/** For an answer as CSV, which has no room for a cursor; absent on the last page. */
+/** For an answer as CSV, which cannot contain a cursor; absent on the last page. */
 export const nextCursor = textHeader('x-next-cursor', 'CSV lists with a next page')
 
 export const contentDisposition = textHeader('content-disposition', 'file downloads and exports')

@@ -6,8 +6,8 @@
 type ParsedJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
 /**
- * For bodies: rejects nesting deeper than `maximumDepth` and more than `maximumValues` members and items at all levels,
- * both before the text is parsed; drops members named `__proto__`.
+ * For bodies. Rejects nesting deeper than `maximumDepth`, and more than `maximumValues` members and items at all
+ * levels, before the text is parsed; drops members named `__proto__`.
  */
 export function parseJson(text: string, maximumDepth: number, maximumValues = Number.POSITIVE_INFINITY): ParsedJson {
   const reason = mayExceed(text, maximumDepth, maximumValues) ? excess(text, maximumDepth, maximumValues) : null
@@ -27,7 +27,7 @@ export function parseJsonWithUniqueNames(text: string, maximumDepth: number): Pa
   return repeated === null ? parsed : { ok: false, reason: `has the member ${JSON.stringify(repeated)} twice` }
 }
 
-/** An escape may also spell the name, so any escape takes the slow path. */
+/** The name may also be written with an escape, so any escape takes the slow path. */
 const mayNamePrototype = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 
 const withoutPrototype = (name: string, value: unknown): unknown => (name === '__proto__' ? undefined : value)
@@ -112,8 +112,8 @@ function isBeforeColon(text: string, end: number): boolean {
 }
 
 /**
- * Returns JSON that is equal for equal values, in whatever order their members were written; for hashes, never for the
- * wire.
+ * Returns JSON that is the same for equal values, in whatever order their members were written; for hashes, never for
+ * the wire.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`

@@ -1,4 +1,4 @@
-/** Detects types of files by their first bytes; names and claimed types count for nothing. */
+/** Detects types of files by their first bytes; names and claimed types are ignored. */
 export type SniffedType =
   | 'video/mp4'
   | 'video/webm'
@@ -52,7 +52,7 @@ export const sniffType = (head: Uint8Array): SniffedType | null => tests.find(([
 /** A media file's type is in its first bytes. */
 export const headBytes = 16
 
-/** Whether a body of this content type is parsed as JSON: by the service, and so by everything that must predict it. */
+/** Whether a body of this content type is parsed as JSON by the service, and by all code that must predict that. */
 export function isJsonMediaType(contentType: string | null | undefined): boolean {
   const [mediaType = ''] = (contentType ?? '').split(';')
   return /^application\/(?:[\w.-]+\+)?json$/i.test(mediaType.trim())

@@ -34,8 +34,8 @@ const reservedV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48', '3fff::/2
 const translatedV4 = v6Range('64:ff9b::/96')
 
 /**
- * Whether an IP address, as a resolver writes it, belongs to this machine or a private network; anything that is not an
- * address counts as private.
+ * Whether an IP address, as a resolver writes it, belongs to this machine or a private network; any other text counts
+ * as private.
  */
 export function isPrivateAddress(address: string): boolean {
   const four = v4Bits(address)

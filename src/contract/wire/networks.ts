@@ -8,7 +8,7 @@ export const x402Version = 2
 /** In the token's base units, which are micro-USD. */
 export const smallestTopUpMicroUsd = microUsd(topUpUsd.minimum * 1_000_000)
 
-/** The networks of the published contract's two rails; a local chain stands in for the EVM one. */
+/** The networks of the published contract's two rails; a local chain replaces the EVM one. */
 export const evmNetwork = 'eip155:8453'
 export const solanaNetwork = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
 export const usdcOnEvm = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
@@ -17,7 +17,7 @@ export const usdcOnSolana = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 export const usdcNameOnEvm = 'USD Coin'
 export const usdcDecimals = 6
 
-/** Bare names in older messages mean the same networks. */
+/** Bare names in older messages, each with its network. */
 export const networkAliases: Readonly<Record<string, string>> = { base: evmNetwork, solana: solanaNetwork }
 
 /** EVM addresses compare case-insensitively; Solana ones exactly. */

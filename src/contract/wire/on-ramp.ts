@@ -13,7 +13,9 @@ export interface OnRamp {
 /** An option's `extra` is sent back in a header. */
 export const onRampLength = 500
 
-/** Null if the text is no https address, or contains a name and password, which could be mistaken for another host. */
+/**
+ * Null if the text is not an https address, or contains a name and password, which could be mistaken for another host.
+ */
 export function onRampAt(template: unknown, terms: { address: string; network: string }): OnRamp | null {
   if (typeof template !== 'string' || template.length > onRampLength) return null
   const filled = template
@@ -24,7 +26,7 @@ export function onRampAt(template: unknown, terms: { address: string; network: s
   return protocol === 'https:' && username === '' && password === '' ? { url: href, host } : null
 }
 
-/** The one that an offer names for an address on a network. */
+/** The link that an offer has for an address on a network. */
 export function onRampOf(
   accepts: readonly PaymentOption[],
   terms: { address: string; network: string },

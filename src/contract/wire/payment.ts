@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { x402Version } from './networks.ts'
 
 /**
- * x402 version 2 (brief §2.1–§2.3). Answers are strict; what a client signs is parsed leniently and checked elsewhere.
+ * x402 version 2 (brief §2.1–§2.3). Answers are strict. What a client signs is parsed leniently, and checked elsewhere.
  */
 
 /** Digits only: `BigInt('')` is 0 and `BigInt('0x10')` is 16, so a looser pattern would let them pass as amounts. */

@@ -47,7 +47,7 @@ const evmPrefix = 'eip155:'
 const isSolana = (chainId: string): boolean => chainId.startsWith(solanaPrefix)
 const accountKind = (chainId: string): string => (isSolana(chainId) ? 'Solana' : 'Ethereum')
 
-/** The line only contains the reference; the first line shows the namespace. */
+/** The line contains only the reference; the first line shows the namespace. */
 const chainReference = (chainId: string): string => chainId.slice(chainId.indexOf(':') + 1)
 
 /** Whether every field has a form that the message can hold; nothing with a line break passes. */
@@ -77,7 +77,7 @@ const isStatement = (text: string | undefined): boolean =>
 
 const isTime = (text: string): boolean => linePattern.time.test(text) && !Number.isNaN(Date.parse(text))
 
-/** Returns the exact text. Throws if a field does not fit into it; the fields are the caller's own. */
+/** Returns the exact text. Throws if a field does not fit into it; the caller supplies the fields. */
 export function writeSignInMessage(fields: SignInFields): string {
   if (!areSignInFields(fields))
     throw new Error('A field of the sign-in message has a form that the message cannot hold.')
@@ -112,7 +112,7 @@ export function readSignInMessage(text: string): SignInFields | null {
   if (!head) return null
   const fields = fieldsOf(lines, head[1] ?? '', head[2] === 'Solana' ? solanaPrefix : evmPrefix)
   if (!fields || !areSignInFields(fields)) return null
-  // Writing it back checks the whole grammar: anything moved, repeated or smuggled in gives other bytes.
+  // Writing it back checks the whole grammar: anything that was moved, repeated or smuggled in gives other bytes.
   const reference = chainReference(fields.chainId)
   const same =
     text === written(fields, reference) || (isSolana(fields.chainId) && text === written(fields, fields.chainId))

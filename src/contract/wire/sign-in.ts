@@ -27,7 +27,7 @@ export const signInCodes = [
 ] as const
 export type SignInCode = (typeof signInCodes)[number]
 
-/** What a header claims: the fields of the signed text, that text, and the signature, not yet verified. */
+/** The contents of a header: the fields of the signed text, that text, and the signature, which is not verified yet. */
 export interface SignInClaim {
   fields: SignInFields
   /** As in the text; EVM addresses in any case. */
@@ -54,7 +54,7 @@ const ChainId = z.union([z.string().max(64), z.number().int().positive()])
 
 const SignatureType = z.enum(['eip191', 'eip1271', 'eip6492', 'ed25519'])
 
-/** What the message already says. A payload may repeat but not contradict it. */
+/** Facts that the message already states. A payload may repeat but not contradict them. */
 const repeatable = {
   domain: z.string().optional(),
   statement: z.string().optional(),
@@ -97,7 +97,7 @@ const StructuredPayload = z.object({
 
 const refused = (code: SignInCode): ReadSignIn => ({ ok: false, code })
 
-/** Parses either shape. The signed text wins: JSON that differs from it is refused by name. Never throws. */
+/** Parses either shape. The signed text decides: JSON that differs from it is refused by name. Never throws. */
 export function readSignInHeader(header: string): ReadSignIn {
   const json = decodeBase64Json(header)
   if (!json.ok || typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {
@@ -169,7 +169,7 @@ const isSolana = (fields: SignInFields): boolean => fields.chainId.startsWith('s
 const sameAddress = (address: string, fields: SignInFields): boolean =>
   isSolana(fields) ? address === fields.address : address.toLowerCase() === fields.address.toLowerCase()
 
-/** `ed25519` is Solana's; anything else, or nothing, is an EVM signature. */
+/** `ed25519` means Solana; anything else, or no type, means an EVM signature. */
 const typeFits = (type: string | undefined, fields: SignInFields): boolean =>
   type === undefined || (type === 'ed25519') === isSolana(fields)
 

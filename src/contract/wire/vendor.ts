@@ -1,6 +1,6 @@
 /**
  * The vendor word appears in header names, in `service_parameters` and in `service_web_search_documents`
- * (brief, preamble). Internally we say `service`; only the edge of the wire knows another word.
+ * (brief, preamble). Internally it is always `service`; only the code at the edge of the wire uses another word.
  */
 export const defaultVendor = 'service'
 
@@ -15,7 +15,7 @@ export const vendorHeader = (name: string, vendor: string): string =>
 /** The tool call that carries search results (brief §2.8). */
 export const searchDocumentsTool = 'service_web_search_documents'
 
-/** Renames a JSON body for the vendor's wire. What callers and engines wrote themselves is never renamed. */
+/** Renames a JSON body for the vendor's wire. Contents that callers and engines wrote are never renamed. */
 export const toVendor = (body: unknown, vendor: string): unknown => renameBody(body, vendor)
 
 /** Renames a JSON body from the vendor's wire to our words. */
