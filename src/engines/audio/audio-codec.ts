@@ -84,7 +84,7 @@ export async function decodeAudio(
   if (!(await ffmpeg.isInstalled())) return 'unknown'
   const { to, signal, isCut, atMostSeconds } = decoding
   try {
-    // The file is written to disk once its turn comes.
+    // The file is written to disk only when its turn comes.
     const work = ffmpeg.turn(
       run =>
         inFolder('audio', async folder => {
@@ -146,7 +146,7 @@ export async function isWhole({ bytes, type }: Recording, signal: AbortSignal): 
   }
 }
 
-/** The rate of `pcm` that clients of such services expect. */
+/** The sample rate of `pcm` that clients of such services expect. */
 export const pcmRate = 24_000
 
 const settings: Record<keyof typeof audioEncoders, { format: string; options: Options }> = {
@@ -197,14 +197,14 @@ export async function encodeAudio(given: PcmAudio, format: SpeechFormat, signal:
 type AudioLength = { seconds: number } | 'unknown' | 'broken'
 
 interface Measuring {
-  /** Decoding stops soon after this; a longer recording has some length above it. */
+  /** Decoding stops soon after this length; a longer recording is reported as slightly longer than this. */
   atMostSeconds: number
   signal: AbortSignal
 }
 
 /**
  * Measures a recording by decoding all of it, because headers may claim anything, and a WAV that claims raw samples may
- * hold coded audio. Only if nothing can decode here, a plain WAV is trusted.
+ * hold coded audio. A plain WAV is trusted only if nothing here can decode.
  */
 export async function audioLength(recording: Recording, { atMostSeconds, signal }: Measuring): Promise<AudioLength> {
   const asked = { rate: probeRate, atMostSeconds: atMostSeconds + 1, to: 'count', signal } as const

@@ -6,7 +6,7 @@ import { bytesWithin, unreachable } from '#host/network.ts'
 import type { ChainNode, NodeCall } from '../ports/engine.ts'
 
 export interface JsonRpcNodeOptions {
-  /** Addresses of one network's nodes; if one is unreachable, the next is used. A key in an address is never shown. */
+  /** URLs of one network's nodes; if one is unreachable, the next is used. A key in a URL is never shown. */
   urls: readonly [string, ...string[]]
   timeoutMs?: number
 }

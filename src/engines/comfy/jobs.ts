@@ -35,7 +35,7 @@ interface ComfyStage {
   server: { upload(file: UploadedFile, signal: AbortSignal): Promise<string> }
 }
 
-/** What a kind of job puts into its workflow, and which of the resulting files is its result. */
+/** The values that a kind of job puts into its workflow, and which of the resulting files is its result. */
 interface ComfyJobKind<Call extends JobCall> {
   /** Returns a sentence if the request cannot be used. */
   valuesOf(call: Call, on: ComfyStage, signal: AbortSignal): Promise<WorkflowValues | string>
@@ -46,7 +46,7 @@ interface ComfyJobKind<Call extends JobCall> {
 
 /**
  * Runs jobs as a workflow on a ComfyUI server. The work carries the job's id, so that after an unanswered submission it
- * is found again in the queue or the history; work that the server has forgotten is submitted again.
+ * is found again in the queue or the history. If the server has forgotten the work, it is submitted again.
  */
 abstract class ComfyJobs<Call extends JobCall> extends UpstreamJobs<Call> {
   readonly workflow: Workflow
@@ -87,7 +87,7 @@ abstract class ComfyJobs<Call extends JobCall> extends UpstreamJobs<Call> {
       case 'failed':
         return { state: 'failed', reason: 'The engine could not complete the request.' }
       case 'unknown':
-        // A job that the server has forgotten is not being worked on.
+        // If the server has forgotten a job, it is not working on it.
         if (beginnings >= comfyBeginnings) return { state: 'failed', reason: 'The engine lost the job.' }
         return this.submit(call, beginnings + 1)
       case 'done':
@@ -112,7 +112,7 @@ const running = (promptId: string, beginnings: number): JobProgress => ({
 /** Returns the same seed if a job is started again. */
 const seedOf = (jobId: string): number => createHash('sha256').update(jobId).digest().readUInt32BE(0)
 
-/** Which placeholder takes each field of a request. ComfyUI writes no lyrics itself. */
+/** Which placeholder takes each field of a request. ComfyUI does not write lyrics. */
 const musicPlaceOf: Partial<Record<MusicChoice, Placeholder>> = {
   prompt: 'prompt',
   lyrics_prompt: 'lyrics',

@@ -32,7 +32,7 @@ export const comfyRunMs = 600_000
 /** How often to poll for the end of work. The server announces it, but the announcement may get lost. */
 export const comfyPollMs = 2_000
 
-/** How often to restart a video that the server has forgotten, because its queue is in memory and ends with it. */
+/** How often a video is restarted that the server has forgotten, because the server's queue is only in memory. */
 export const comfyBeginnings = 3
 
 /** A file that a node has made, as the server describes it. */
@@ -121,11 +121,11 @@ export class ComfyServer {
     return state === 'unknown' ? this.#endedByOurs(ours, signal) : ours
   }
 
-  /** Removes it from the queue, or interrupts it if it is running; nothing else is interrupted. */
+  /** Removes the work from the queue, or interrupts it if it is running; interrupts nothing else. */
   async cancel(ours: string, signal: AbortSignal): Promise<void> {
     const item = await this.#itemOf(ours, signal)
     if (!item) return
-    // Older servers interrupt whatever is running, so they are called only if that is ours.
+    // Older servers interrupt whatever is running, so this is called only if our work is running.
     if (item.isRunning) await this.#post('/interrupt', { prompt_id: item.id }, signal)
     else await this.#post('/queue', { delete: [item.id] }, signal)
   }
@@ -249,8 +249,8 @@ async function readBounded({ body }: Dispatcher.ResponseData, mostBytes: number)
 const ends = new Set(['execution_success', 'execution_error', 'execution_interrupted'])
 
 /**
- * Listens for the end of one client's work. It only wakes a waiter, which then checks, because messages and the
- * connection may get lost.
+ * Listens for the end of one client's work. A message only wakes a waiter, which then checks the state, because
+ * messages and the connection may get lost.
  */
 class ComfyWatch {
   readonly #socket: WebSocket

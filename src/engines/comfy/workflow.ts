@@ -117,7 +117,8 @@ function filledValue(value: unknown, values: WorkflowValues): unknown {
 }
 
 /**
- * A text that is only a placeholder becomes its value, with its type; inside a longer text the value is written out.
+ * A text that is only a placeholder becomes the value, with its type; inside a longer text the value is written as
+ * text.
  */
 function filledText(text: string, values: WorkflowValues): unknown {
   const matches = [...text.matchAll(pattern)]

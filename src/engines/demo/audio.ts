@@ -27,8 +27,8 @@ const sungLetterSeconds = 0.125
 const scale = [0, 2, 4, 7, 9, 12, 14, 16]
 
 /**
- * Plays chords and a melody derived from the words of a prompt, and hums the lyrics over them. Nothing is composed; it
- * demonstrates a job. The same prompt gives the same music, so a job that is restarted ends the same.
+ * Plays chords and a melody derived from the words of a prompt, and hums the lyrics over them. It composes nothing, and
+ * only demonstrates a job. The same prompt gives the same music, so a restarted job ends the same.
  */
 export class DemoMusic implements MusicEngine {
   readonly carries = carriesOnly<MusicChoice>('prompt', 'lyrics_prompt', 'duration_seconds', 'force_instrumental')
@@ -106,8 +106,8 @@ const spokenLetterSeconds = 0.07
 const pauseSeconds = 0.09
 
 /**
- * Sings each letter as a tone, like a toy: the rhythm of the words without the words. It demonstrates a request; the
- * same text and voice give the same audio.
+ * Sings each letter as a tone, like a toy: the rhythm of the words without the words. It only demonstrates a request;
+ * the same text and voice give the same audio.
  */
 export class DemoSpeech implements SpeechEngine {
   readonly formats = encodableFormats
@@ -140,7 +140,7 @@ async function hummed(
   return { samples: await toneSamples(tones, pcmRate, signal), rate: pcmRate }
 }
 
-/** Recognizes no speech, and says so: it reports only a recording's length and type. It demonstrates the operation. */
+/** Recognizes no speech, and says so: it reports only a recording's length and type, to demonstrate the operation. */
 export class DemoTranscription implements TranscriptionEngine {
   readonly carries = carriesOnly<TranscriptionChoice>('language')
 

@@ -33,7 +33,9 @@ export interface DemoChatOptions {
 
 const realPause = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal })
 
-/** Answers from the request itself, and behaves as an engine should: tokens, stop, choices, streams, abort. */
+/**
+ * Answers from the request itself, and behaves as an engine should: tokens, stop sequences, choices, streams, aborts.
+ */
 export class DemoChat implements ChatEngine {
   readonly #clock: Clock
   readonly #pause: (ms: number, signal: AbortSignal) => Promise<void>

@@ -10,8 +10,8 @@ export const demoDimensions = 256
 const partWeight = 0.25
 
 /**
- * Computes vectors from a text's words and their parts: texts that share words are close to each other. Nothing is
- * understood; it demonstrates a request, and what a search does with vectors.
+ * Computes vectors from a text's words and their parts: texts that share words are close to each other. It understands
+ * nothing, and only demonstrates a request and what a search does with vectors.
  */
 export class DemoEmbeddings implements EmbeddingEngine {
   readonly carries = carriesAll

@@ -43,8 +43,8 @@ export const demoImageWorker = (): ImageWorker<DemoImageTask> =>
   new ImageWorker(threadUrl('demo-image-thread', import.meta.url))
 
 /**
- * Draws images in colors derived from the words, with the words in them. Nothing is understood; it demonstrates a
- * request. The same prompt and seed give the same image.
+ * Draws images in colors derived from the words, with the words in them. It understands nothing, and only demonstrates
+ * a request. The same prompt and seed give the same image.
  */
 export class DemoImages implements ImageEngine {
   /** Nothing is drawn in steps. */
@@ -90,7 +90,7 @@ export class DemoImages implements ImageEngine {
   }
 }
 
-/** Edits, upscales and removes backgrounds by plain arithmetic, without any model, to demonstrate the requests. */
+/** Edits, upscales and removes backgrounds with simple arithmetic instead of a model, to demonstrate the requests. */
 export class DemoImageEdits implements EditEngine, UpscaleEngine, BackgroundEngine {
   readonly carries = carriesOnly<EditChoice | UpscaleChoice>(
     ...(['prompt', 'images', 'aspect_ratio', 'resolution', 'quality', 'output_format', 'scale'] as const),

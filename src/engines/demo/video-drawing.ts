@@ -28,7 +28,7 @@ const complaintCharacters = 2_000
 
 const framesPerSecond = 24
 
-/** Tiles per row; further ones go below. */
+/** Tiles per row; the others are placed in further rows. */
 const tilesOfRow = 8
 
 interface DrawingPlan extends ReturnType<typeof videoPlan> {
@@ -156,7 +156,7 @@ function layers(plan: DrawingPlan, { base, end, tiles }: DrawnMedia): string {
   ].join(';')
 }
 
-/** When the end frame replaces everything else, as a fraction of the video. */
+/** From this fraction of the video on, the end frame covers everything else. */
 const endPart = 0.7
 
 const filling = ({ width, height }: Pick<DrawingPlan, 'width' | 'height'>): string =>

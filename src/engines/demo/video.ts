@@ -29,7 +29,9 @@ const encodesAtOnce = 2
 /** Jobs that may wait for an encoder; further ones are refused with Retry-After. */
 const encodesWaiting = 1_000
 
-/** Failures that are remembered until their job asks. The oldest are dropped, and would be tried again. */
+/**
+ * Failures that are remembered until their job is polled. The oldest are dropped, and those jobs would be tried again.
+ */
 const rememberedFailures = 1_000
 
 export interface DemoVideoOptions {
@@ -45,8 +47,8 @@ export interface DemoVideoOptions {
 const jobPattern = /^[A-Za-z0-9-]{1,64}$/
 
 /**
- * Draws and encodes real videos. A job's finished file is its only record: after a restart a finished one is found, and
- * an unfinished one is made again.
+ * Draws and encodes real videos. A job's finished file is its only record: after a restart, a finished file is found,
+ * and an unfinished one is made again.
  */
 export class DemoVideo implements VideoEngine {
   readonly carries = carriesAll

@@ -17,7 +17,7 @@ const deflated = 8
 /**
  * Unpacks every file of a ZIP up to the limit, because the sizes in its directory prove nothing and the parsing
  * libraries would unpack everything. Some libraries count the files and others read the directory to its end, so both
- * must agree. Throws a sentence if it is too large or invalid.
+ * must agree. Throws a sentence if the archive is too large or invalid.
  */
 export function checkUnpacked(zip: Buffer): void {
   const { start, end, count } = directoryOf(zip)

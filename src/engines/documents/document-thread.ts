@@ -63,7 +63,7 @@ const readers: Readonly<Record<DocumentKind, () => Promise<(bytes: Buffer) => Pr
   },
 }
 
-/** Two cells at opposite corners span everything between them, and each of those would be written. */
+/** Two cells at opposite corners span everything between them, and each cell of that range would be written. */
 function checkCells(sheets: readonly { '!ref'?: string }[], { decode_range: decode }: Sheets['utils']): void {
   const cells = sheets.map(({ '!ref': range }) => {
     if (range === undefined) return 0

@@ -12,7 +12,7 @@ const seenPixels = 1_280
 /** Frames taken from one animation, spread over its length. */
 const animationImages = 12
 
-/** Minimum score of a face: low, because an unnecessary question costs only a click. */
+/** Minimum score of a face: low, because asking for consent without need costs only a click. */
 const leastScore = 0.25
 
 export type FaceAnswer = { hasFace: boolean } | { problem: string }

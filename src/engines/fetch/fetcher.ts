@@ -1,7 +1,7 @@
 import { unreachable } from '#host/network.ts'
 import type { FetchedFile, FetchOrder, GuardedFetcher, GuardedFetcherOptions } from './guarded-fetcher.ts'
 
-/** Longest address from a caller; browsers and servers accept no more. */
+/** Longest URL from a caller; browsers and servers accept no more. */
 export const addressCharacters = 8_192
 
 /** Redirects to follow: a shortener, a mirror, and one more. */
@@ -44,7 +44,7 @@ export class FirstUseFetcher implements Fetcher {
 }
 
 /**
- * Why nothing was fetched: `address` if the address itself is wrong, whatever its server would say. The message follows
+ * Why nothing was fetched; `address` if the URL itself is wrong, whatever its server would answer. The message follows
  * the name of a field, and contains nothing from a server.
  */
 export class FetchRefused extends Error {

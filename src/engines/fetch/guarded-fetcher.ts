@@ -36,7 +36,7 @@ export interface FetchOrder {
 }
 
 export interface FetchedFile {
-  /** The final address, after redirects. */
+  /** The final URL, after redirects. */
   url: string
   /** In lower case and without parameters; empty if the server sends none. */
   mimeType: string
@@ -46,8 +46,8 @@ export interface FetchedFile {
 }
 
 /**
- * Fetches addresses from callers, only from the public web: every name is resolved once, all of its addresses must be
- * public, and the connection goes to the checked address; each redirect is checked again (reliability G1).
+ * Fetches URLs from callers, only from the public web: every name is resolved once, all of its addresses must be
+ * public, and the connection goes to the checked address. Each redirect is checked again (security G1).
  */
 export class GuardedFetcher {
   readonly #privateHosts: ReadonlySet<string>
@@ -86,7 +86,7 @@ export class GuardedFetcher {
     }
   }
 
-  /** Returns the address as it would be fetched. Throws `FetchRefused` for one that never will be. */
+  /** Returns the URL as it would be fetched. Throws `FetchRefused` for one that never will be. */
   checked(text: string): URL {
     if (text.length > addressCharacters || !URL.canParse(text)) {
       throw new FetchRefused('address', 'must be a URL that begins with https:// or http://')
@@ -112,7 +112,7 @@ export class GuardedFetcher {
     const response = await send(url, {
       method: 'GET',
       headers: { accept: accept ?? '*/*', 'accept-encoding': 'identity', 'user-agent': 'farebox' },
-      // A listed host is trusted only on its port; on another, the name is like any other.
+      // A listed host is trusted only on its listed port; on other ports it is treated like any host.
       dispatcher: this.#isPrivateHost(url) ? this.#trusting : this.#guarded,
       signal,
     })
@@ -137,7 +137,7 @@ type AddressesOf = (host: string) => Promise<readonly LookupAddress[]>
 const agentFor = (addressesOf: AddressesOf): Agent =>
   new Agent({
     connections: connectionsPerAddress,
-    // A name is tied to what it resolved to at one time; the next fetch resolves it again.
+    // A name is tied to the addresses that it had at one time; the next fetch resolves it again.
     pipelining: 0,
     connect: { lookup: lookupBy(addressesOf), timeout: fetchAnswerMs },
     headersTimeout: fetchAnswerMs,

@@ -53,7 +53,7 @@ export class Ffmpeg {
     }
   }
 
-  /** Something missing may be installed later, so it is checked again. */
+  /** A missing part may be installed later, so it is checked again. */
   #lackingOf(encoders: readonly string[]): Promise<readonly string[]> {
     const names = encoders.join()
     const lacking =

@@ -20,7 +20,7 @@ export interface Generation {
   options: Omit<GenerateOptions, 'onResponseChunk' | 'signal'>
 }
 
-/** Throws `invalidRequest` for what llama.cpp does not support here, and `contextTooLong`. */
+/** Throws `invalidRequest` for anything that llama.cpp does not support here, and `contextTooLong`. */
 export async function planGeneration(call: ChatCall, open: OpenModel, chat: LlamaChat): Promise<Generation> {
   const { request, maxCompletionTokens } = call
   refuseWhatIsNotTaken(request)

@@ -123,7 +123,7 @@ export interface OpenModel {
   contextTokens: number
 }
 
-/** A model file, loaded with the first call, because that takes seconds and gigabytes. */
+/** A model file, loaded with the first call, because loading takes seconds and gigabytes. */
 export class ModelFile {
   readonly #options: GgufOptions
   readonly #parallel: number

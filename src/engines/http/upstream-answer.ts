@@ -47,16 +47,16 @@ export class UpstreamAnswer {
   #beginning: Beginning | null
   #control: Control | null = null
   #pieces: Buffer[] = []
-  /** Bytes that have arrived and are not done with. */
+  /** Bytes that have arrived and that the reader has not finished with. */
   #ahead = 0
-  /** Those of them that the reader has. */
+  /** The part of these bytes that the reader has. */
   #takenBytes = 0
   #isPaused = false
   #isOver = false
   #failure: { error: unknown } | null = null
   /** Waits for the next piece. */
   #reader: Reader | null = null
-  /** Closes an answer that lingers for too long. */
+  /** Closes an unread answer that takes too long to end. */
   #lingering: NodeJS.Timeout | null = null
   /** How many bytes may still arrive of an answer that is no longer read; null while it is read. */
   #unreadBytes: number | null = null
@@ -85,11 +85,11 @@ export class UpstreamAnswer {
   }
 
   /**
-   * Returns the next piece; null after the last. Throws what interrupted the answer. Each piece that arrives while this
-   * waits is offered to `takeNow` first, and the waiting goes on if it is taken.
+   * Returns the next piece; null after the last. Throws what interrupted the answer. Meanwhile each piece that arrives
+   * is offered to `takeNow` first; if that takes it, this waits for another one.
    */
   next(takeNow?: (piece: Buffer) => boolean): Promise<Buffer | null> {
-    // Who asks for another piece is done with the last one.
+    // A reader that asks for another piece has finished with the last one.
     this.#ahead -= this.#takenBytes
     this.#takenBytes = 0
     if (this.#ahead <= aheadBytes) this.#goOn()
@@ -118,8 +118,8 @@ export class UpstreamAnswer {
   }
 
   /**
-   * Lets this many more bytes arrive unread within this time, then closes: if the answer ends by then, its connection
-   * can serve the next call.
+   * Lets at most this many more bytes arrive, unread and within this time, then closes the connection: if the answer
+   * ends by then, its connection can serve the next call.
    */
   linger(mostBytes: number, ms: number): void {
     if (this.#isOver) return

@@ -30,7 +30,8 @@ export function refusalError({ status, retryAfter, body }: Refusal, request: obj
   if (status === 503) return modelAtCapacity(wait)
   if (status === 408 || status === 504) return requestTimeout(wait)
   if (status >= 500 || status < 400) return inferenceFailed(wait)
-  // The engine's key, bill or model name is the operator's concern, not the caller's; yet a request may have caused it.
+  // The engine's key, bill or model name is the operator's concern, not the caller's; but a request may also have
+  // caused the error.
   if ([401, 405, 407].includes(status)) return blameless(mayBeRequests(modelOffline()))
   if ([402, 403, 404].includes(status)) return mayBeRequests(modelOffline())
   return requestError(body, request)
@@ -112,8 +113,8 @@ function waitHeader(value: string | undefined): Record<string, string> | undefin
 const made = new WeakSet<Error>()
 
 /**
- * Notes that a request may have caused an error that is reported as the upstream's own: some servers answer 403 to
- * content, 402 to a long requested answer, and 404 to a member's value.
+ * Marks an error that a request may have caused although it is reported as the upstream's own: some servers answer 403
+ * to content, 402 to a long requested answer, and 404 to a member's value.
  */
 function mayBeRequests<Thrown extends Error>(error: Thrown): Thrown {
   made.add(error)
@@ -122,20 +123,20 @@ function mayBeRequests<Thrown extends Error>(error: Thrown): Thrown {
 
 export const isMaybeRequests = (error: Error): boolean => made.has(error)
 
-/** It came too late, or was larger than we accept. */
+/** The answer came too late, or was larger than we accept. */
 type OwnBound = 'time' | 'size'
 
 const cut = new WeakMap<Error, OwnBound>()
 
 /**
- * Notes that one of our limits caused the error: the engine may have been working until then. Callers choose such
- * answers, so they are charged for what was generated, as if they had left.
+ * Marks an error that one of our limits caused: the engine may have been working until then. Callers choose such
+ * requests, so they are charged for what was generated, as if they had left.
  */
 export function cutByUs<Thrown extends Error>(error: Thrown, bound: OwnBound = 'time'): Thrown {
   cut.set(error, bound)
   return error
 }
 
-/** Returns which of our limits it was; null if the engine failed by itself. */
+/** Returns which of our limits it was; null if the engine itself failed. */
 export const ownBoundOf = (error: unknown): OwnBound | null =>
   error instanceof Error ? (cut.get(error) ?? null) : null

@@ -1,12 +1,12 @@
-/** Separate from the client that uses it, because the package's types must not mention undici. */
+/** Separate from the client that uses these options, because the package's types must not mention undici. */
 export interface UpstreamOptions {
-  /** As its clients know it, including the version: `http://127.0.0.1:11434/v1`. */
+  /** The base URL that its clients use, including the version: `http://127.0.0.1:11434/v1`. */
   baseUrl: string
   /** Name of the environment variable with the key; absent if the server needs none. */
   apiKeyVariable?: string
   environment?: NodeJS.ProcessEnv
   timeouts?: Partial<EngineTimeouts>
-  /** Reports what went wrong with the server, without its own words: for a log. */
+  /** Reports what went wrong with the server, for a log; never the server's own words. */
   onProblem?: (problem: EngineProblem) => void
 }
 
@@ -17,7 +17,7 @@ export interface EngineTimeouts {
   firstByteMs: number
   /** For a complete answer without streaming. */
   answerMs: number
-  /** Silence within an answer, after which its server counts as gone. */
+  /** Longest silence within an answer; after it, the server counts as gone. */
   silenceMs: number
   /** The longest stream: 18,000 tokens at ten per second. */
   streamMs: number

@@ -45,12 +45,13 @@ export class OpenAiUpstream {
     this.#onProblem = options.onProblem ?? (() => undefined)
     // undici passes it on to Node; its types do not have it.
     const connect = { timeout: this.timeouts.connectMs, highWaterMark: aheadBytes }
-    // One connection per call: the upstream's `concurrency` has limited their number already.
+    // One connection per call: the upstream's `concurrency` already limits their number.
     this.#agent = new Agent({ keepAliveTimeout: idleConnectionMs, connect })
   }
 
   /**
-   * Returns a 200 of the right type. Throws our error for a refusal; pass what a broken connection throws to `known`.
+   * Returns a 200 of the right type. Throws our error if the server refuses; for a broken connection, pass the error to
+   * `known`.
    */
   async post({ body, request, stream, type: wanted, signal }: UpstreamCall): Promise<UpstreamAnswer> {
     const isForm = body instanceof FormData
@@ -120,7 +121,7 @@ export class OpenAiUpstream {
   }
 }
 
-/** The package loads its HTTP client on first use; this triggers it. */
+/** The package loads its HTTP client on first use; this loads it now. */
 export const loadHttpClient = (): FormData => new FormData()
 
 /** Throws a sentence if the address cannot be an engine's. */

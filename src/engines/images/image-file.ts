@@ -39,7 +39,7 @@ export function readImage(url: string): ImageRead {
   return readImageBytes(declared, bytes)
 }
 
-/** `declared` is null if it came from an address, where only the bytes count. */
+/** `declared` is null if the image came from a URL, where only the bytes count. */
 export function readImageBytes(declared: ImageType | null, bytes: Buffer): ImageRead {
   const type = typeOfBytes(bytes)
   if (type === null) return problem(`the bytes are not an image of the types ${knownImageTypes.join(', ')}`)

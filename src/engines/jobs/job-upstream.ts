@@ -30,7 +30,10 @@ export const submissionMs = 180_000
 /** How long it may take to report the state of a job. */
 export const jobQuestionMs = 30_000
 
-/** Consecutive answers that a job is missing or failed before we believe them: some servers say so while they start. */
+/**
+ * After how many answers in a row that a job is missing or failed we believe them: some servers report that while they
+ * start.
+ */
 const believedRefusals = 20
 
 interface JobQuestion {
@@ -89,7 +92,7 @@ export class JobUpstream {
   }
 
   /**
-   * Fetches a file from an address that the server gave us, such as a signed one. Sends no key and follows no redirect;
+   * Fetches a file from a URL that the server gave us, such as a signed one. Sends no key and follows no redirect; uses
    * plain http only if the server itself is reached that way.
    */
   async askFor(address: string, signal: AbortSignal): Promise<JobAnswer> {
@@ -172,7 +175,7 @@ export class JobUpstream {
 }
 
 /**
- * Jobs on another server: a job whose file is on disk is finished, one that was not sent yet is sent once, and any
+ * Jobs on another server. A job whose file is on disk is finished, a job that was not sent yet is sent once, and any
  * other is polled.
  */
 export abstract class UpstreamJobs<Call extends { jobId: string }> {
@@ -221,7 +224,7 @@ export function lostJob(state: EngineState, reason: string): JobProgress {
   return refusals >= believedRefusals ? failedJob(reason) : { state: 'running', engineState: { ...state, refusals } }
 }
 
-/** A job that the server has, which resets the count of its refusals. */
+/** The server has the job, which resets the count of such answers. */
 export function runningJob({ refusals: _over, ...engineState }: EngineState): JobProgress {
   return { state: 'running', engineState }
 }
@@ -286,7 +289,10 @@ async function writeBounded(path: string, { body, headers }: FileResponse): Prom
   }
 }
 
-/** Returns the text of an error in any of the shapes that services use; for telling its kind, never for a caller. */
+/**
+ * Returns the text of an error in any of the shapes that services use. It is used to tell the kind of error, and never
+ * shown to a caller.
+ */
 export function errorWords(body: Record<string, unknown>): string {
   const { error } = body
   const parts = isObject(error) ? [error.code, error.type, error.message] : [error, body.code, body.message]

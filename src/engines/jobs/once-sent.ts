@@ -11,9 +11,9 @@ export class NotTaken extends Error {
 }
 
 /**
- * Sends a paid job to an engine once. The job's row records the sending beforehand, so a process that finds that record
- * after a crash knows that the outcome is unknown. If the engine recognizes a job by its key, the job is sent again;
- * any other engine might make and bill a second one, so there the job fails and its caller is refunded.
+ * Sends a paid job to an engine once. The job's row records the sending beforehand, so a process that finds this record
+ * after a crash knows that the outcome is unknown. If the engine recognizes a job by its key, the job is sent again.
+ * Any other engine might make and bill a second one, so the job fails and its caller is refunded.
  */
 export class OnceSent {
   readonly #knowsAgain: boolean
@@ -51,7 +51,7 @@ export class OnceSent {
   }
 }
 
-/** Whether the engine turned out not to have accepted the job: only then is it back at its beginning. */
+/** Whether the engine has not accepted the job after all: only then is the job back at its beginning. */
 export const wasNotTaken = (progress: JobProgress): boolean =>
   progress.state === 'running' && progress.engineState.phase === 'ready'
 
@@ -59,7 +59,7 @@ export const wasNotTaken = (progress: JobProgress): boolean =>
 export const wasAway = (progress: JobProgress): boolean =>
   wasNotTaken(progress) && progress.state === 'running' && progress.engineState.isAway === true
 
-/** Whether the progress comes from the engine itself; a job that is still to be sent has reached no engine. */
+/** Whether the engine itself reported the progress. A job that is still to be sent has not reached an engine. */
 export const isFromEngine = (progress: JobProgress): boolean =>
   progress.state !== 'running' || progress.engineState.phase === undefined
 

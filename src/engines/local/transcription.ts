@@ -113,7 +113,7 @@ export class Pocketsphinx implements TranscriptionEngine {
     if (this.#slots.full) throw queueIsFull()
     return this.#slots.run(async () => {
       const pcm = await samplesOf(recording, signal)
-      // It opens a file by name, and cannot open the pipes that Node gives its children.
+      // The executable opens a file by name, and cannot open the pipes that Node gives its children.
       const { text, words } = readHeard(await inFile('speech', pcm, path => this.#hear(path, signal)))
       return { text, seconds: pcm.length / 2 / rate, ...(timestamps ? { timestamps: { word: words } } : {}) }
     }, signal)

@@ -51,8 +51,8 @@ export interface OpenAiModeratorOptions extends UpstreamOptions {
 }
 
 /**
- * Uses any server with OpenAI's `/moderations` for images. It gets a smaller JPEG of each image, and nothing of the
- * caller's text.
+ * Uses any server with OpenAI's `/moderations` for images. The server gets a smaller JPEG of each image, and none of
+ * the caller's text.
  */
 export class OpenAiModerator implements Moderator {
   readonly #upstream: OpenAiUpstream
@@ -98,8 +98,8 @@ async function smaller(image: Uint8Array): Promise<Buffer> {
 }
 
 /**
- * Detects sexual content with the model of `nsfwjs`, on its own thread. It does not know about age or other policies.
- * Needs `nsfwjs`, `sharp` and three packages of TensorFlow.js.
+ * Detects sexual content with the model of `nsfwjs`, on its own thread. The model does not detect age or violations of
+ * other policies. Needs `nsfwjs`, `sharp` and three packages of TensorFlow.js.
  */
 export class NsfwModerator implements Moderator {
   readonly #thread: TaskThread<Uint8Array, NsfwAnswer>

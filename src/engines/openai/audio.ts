@@ -44,7 +44,8 @@ export class OpenAiSpeech implements SpeechEngine {
       response_format: format,
       ...(speed === 1 ? {} : { speed }),
       ...(style === undefined ? {} : { [this.#styleMember]: style }),
-      // OpenAI's own server supports none of these, others do; the model decides whether a caller may send them.
+      // OpenAI's own server supports none of these, other servers do; the model's settings decide whether a caller may
+      // send them.
       ...(language === undefined ? {} : { language }),
       ...(temperature === undefined ? {} : { temperature }),
       ...(topP === undefined ? {} : { top_p: topP }),
@@ -81,7 +82,7 @@ const Answer = z.looseObject({
     .catch(null),
   words: z.array(z.object({ word: z.string(), ...span })).nullish(),
   segments: z.array(z.object({ text: z.string(), ...span })).nullish(),
-  // Another service of this contract puts them here.
+  // Another service with this API puts them here.
   timestamps: z
     .object({
       word: z.array(z.object({ word: z.string(), ...span })).nullish(),

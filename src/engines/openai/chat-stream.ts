@@ -10,8 +10,8 @@ export const eventCharacters = 1024 * 1024
 const streamBytes = 64 * 1024 * 1024
 
 /**
- * How long a stream may take to end after its last event, and how many bytes may still arrive, before its connection is
- * closed.
+ * After the last event of a stream, how long it may take to end, and how many bytes may still arrive, before its
+ * connection is closed.
  */
 const lingerMs = 1_000
 const lingerBytes = 1024
@@ -139,7 +139,10 @@ export class EventPieces {
     return events.length ? events : null
   }
 
-  /** Reads the little that follows the last event; if the server does not end, the connection is closed. */
+  /**
+   * Reads what follows the last event, which is little; if the server does not end the answer, the connection is
+   * closed.
+   */
   linger(): void {
     this.#answer.linger(lingerBytes, lingerMs)
   }

@@ -18,15 +18,15 @@ export interface OpenAiChatOptions extends UpstreamOptions {
   /** How the server reports running usage in a stream; not requested if absent. */
   runningUsage?: RunningUsageName | undefined
   /**
-   * What turns a model's thinking off if setting an effort is not enough: `{ chat_template_kwargs: { enable_thinking:
-   * false } }`.
+   * Members that turn off a model's thinking, if setting an effort is not enough: `{ chat_template_kwargs: {
+   * enable_thinking: false } }`.
    */
   withoutThinking?: Readonly<Record<string, unknown>>
   /** Members that a call adds to its request. */
   optionMembers?: (call: ChatCall) => Record<string, unknown>
   /**
-   * Its own search of the web and X: through xAI's Responses, or by members that a gateway accepts in a chat; none if
-   * absent.
+   * The server's own search of the web and X: through xAI's Responses, or by members that a gateway accepts in a chat;
+   * none if absent.
    */
   xSearch?: 'responses' | Readonly<Record<string, unknown>>
   /** Moves the sources of a search, in an answer or chunk, to `citations`, where a chat has them. */

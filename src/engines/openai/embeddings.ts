@@ -59,7 +59,7 @@ const floatBytes = Float32Array.BYTES_PER_ELEMENT
 const countOf = (input: EmbeddingCall['input']): number =>
   typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
 
-/** Requires exactly one vector per input, in order; anything else is not what was sold. */
+/** Requires exactly one vector per input, in order; anything else is not what the caller pays for. */
 function resultOf(value: unknown, count: number): EmbeddingResult {
   const answer = Answer.safeParse(value).data
   const rows = answer?.data.map((row, place) => ({ index: row.index ?? place, vector: row.embedding })) ?? []

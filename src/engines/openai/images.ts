@@ -61,7 +61,7 @@ const bodyOf = ({
   prompt,
   n: count,
   size: `${width}x${height}`,
-  // All of them return PNG by default, and older servers do not know the member.
+  // All servers return PNG by default, and older ones do not know the member.
   ...(format === 'png' ? {} : { output_format: format }),
   ...(negativePrompt === undefined ? {} : { negative_prompt: negativePrompt }),
   ...(seed === undefined ? {} : { seed }),
@@ -126,7 +126,7 @@ export class OpenAiImageEdits implements EditEngine {
       ...{ model: engineModel, prompt, n: '1' },
       ...(size === undefined ? {} : { size }),
       ...(quality === undefined ? {} : { quality }),
-      // All of them return PNG by default, and older servers do not know the member.
+      // All servers return PNG by default, and older ones do not know the member.
       ...(format === 'png' ? {} : { output_format: format }),
       ...(this.#responseFormat ? { response_format: 'b64_json' } : {}),
     }

@@ -18,7 +18,7 @@ export interface ChatCall {
    * it.
    */
   maxCompletionTokens: number
-  /** It searches the web and X itself, and reports the results in `citations` and its usage. */
+  /** The engine searches the web and X itself, and reports the results in `citations` and its usage. */
   searchesX?: boolean
   /** Whether a model that can reason should answer without thinking. */
   isThinkingOff?: boolean
@@ -69,7 +69,7 @@ export interface SearchCall {
   query: string
   /** Maximum number of results. */
   limit: number
-  /** Which index the caller wants, if the engine offers a choice. */
+  /** The index that the caller wants, if the engine offers a choice. */
   provider?: 'google' | 'brave'
   signal: AbortSignal
 }
@@ -161,7 +161,7 @@ export class DocumentMissing extends Error {
 }
 
 /**
- * The page has no text, through no fault of ours. The message follows the name of a field, and contains nothing from
+ * The page has no text, and the fault is not ours. The message follows the name of a field, and contains nothing from
  * the page.
  */
 export class PageUnread extends Error {
@@ -216,8 +216,8 @@ export type MusicChoice =
 export type EmbeddingChoice = 'dimensions'
 
 /**
- * Whether a field's value reaches the engine. The service refuses a request with a field that does not before it holds
- * money, so that no caller pays for an ignored choice.
+ * Whether a field's value reaches the engine. If it does not, the service refuses a request with that field before it
+ * holds money, so that no caller pays for an ignored choice.
  */
 export type Carries<Choice extends string> = (field: Choice, value: unknown) => boolean
 

@@ -103,7 +103,7 @@ export interface MusicEngine {
 export interface TranscriptCall {
   /** A complete file. */
   bytes: Buffer
-  /** As its server claims; it proves nothing. */
+  /** The type that its server claims, which proves nothing. */
   mimeType: string
   signal: AbortSignal
 }
@@ -124,7 +124,7 @@ export interface VideoCall {
   signal: AbortSignal
 }
 
-/** What an engine needs in order to find its work after a restart: plain JSON, kept in the job's row. */
+/** What an engine needs in order to find its work after a restart: plain JSON, stored in the job's row. */
 export type EngineState = Record<string, unknown>
 
 /** The state of a job's work at its engine. */
@@ -151,15 +151,15 @@ export interface FaceMedium {
 }
 
 /**
- * Detects whether a media file shows a human face. A detector that cannot tell says yes; after an abort it throws the
- * signal's reason.
+ * Detects whether a media file shows a human face. A detector that cannot tell returns true; after an abort it throws
+ * the signal's reason.
  */
 export interface FaceDetector {
   hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean>
 }
 
 /**
- * Without a detector every media file counts as one with a face, so that consent is asked too often rather than too
+ * Without a detector every media file counts as one with a face, so that consent is requested too often rather than too
  * rarely.
  */
 export const everyMediumHasAFace: FaceDetector = { hasFace: async () => true }
@@ -207,7 +207,7 @@ export interface EditRequest {
   /** At least one; the first is the one to change. */
   images: readonly ImageFile[]
   format: ImageFormat
-  /** Absent if the image keeps its own. */
+  /** Absent if the image keeps its own ratio. */
   aspectRatio?: string
   resolution?: string
   quality?: 'low' | 'medium' | 'high'
@@ -256,7 +256,7 @@ export interface BackgroundEngine {
   removeBackground(call: BackgroundCall): Promise<Buffer>
 }
 
-/** What a moderator found in an image. Null for what it cannot tell. */
+/** What a moderator found in an image. Null where it cannot tell. */
 export interface ImageFinding {
   /** Sexual content, which safe mode blurs. */
   isAdult: boolean

@@ -52,7 +52,7 @@ const variantsOf = (options: readonly z.core.$ZodType[], by: string): Variants =
   ),
 })
 
-/** Returns the union of both. */
+/** Returns the members of both. */
 function merged(one: Members, other: Members): Members {
   if (one === 'all' || other === 'all') return 'all'
   if (one === other || isNone(other)) return one
@@ -121,7 +121,9 @@ function object(value: Record<string, unknown>, members: NamedMembers | Variants
   return isSame ? value : Object.fromEntries(passed)
 }
 
-/** Published, but not for an engine: who calls, what OpenAI would store, and models that have no price here. */
+/**
+ * Published members that are not for an engine: who calls, what OpenAI would store, and models that have no price here.
+ */
 const keptHere = ['user', 'store', 'metadata', 'fallbacks']
 
 /** The detail in which a model sees an image: published for Responses, and sent here too by OpenAI's clients. */

@@ -7,7 +7,7 @@ const textMembers = ['content', 'reasoning_content', 'reasoning'] as const
 type TextMember = (typeof textMembers)[number]
 
 /**
- * What is common to chunks of a stream that differ only in their text, as almost all do. Each after the first is
+ * The common part of a stream's chunks that differ only in their text, as almost all do. Each chunk after the first is
  * recognized by the characters around its text, so it is not parsed, validated and printed again.
  */
 export class ChunkShape {
@@ -75,7 +75,10 @@ const escapedText = /^(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+$/u
 
 const textOf = (escaped: string): string => (escaped.includes('\\') ? JSON.parse(`"${escaped}"`) : escaped)
 
-/** Returns the member with everything that a chunk of one choice says; null if there is another, an end or a usage. */
+/**
+ * Returns the member that holds all the content of a chunk with one choice; null if there is other content, an end or a
+ * usage.
+ */
 function onlyText({ choices, usage }: ChatCompletionChunk): TextMember | null {
   const [choice, another] = choices
   if (!choice || another || choice.finish_reason || usage) return null

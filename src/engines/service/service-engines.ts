@@ -41,7 +41,7 @@ export interface ServiceChatOptions
   vendor?: string
 }
 
-/** Another service of this contract. We add prompts, searches and characters, so it is asked to add none. */
+/** Another service with this API. We add prompts, searches and characters, so it is asked to add none. */
 export class ServiceChat extends OpenAiChat {
   /** Throws one sentence if the address or the key is invalid. */
   constructor({ vendor = defaultVendor, ...options }: ServiceChatOptions) {
@@ -61,14 +61,14 @@ export class ServiceChat extends OpenAiChat {
   }
 }
 
-/** A service of this contract lists its sources in the echo of its options, which we do not pass on. */
+/** A service with this API lists its sources in the echo of its options, which we do not pass on. */
 function withCitations(answer: Record<string, unknown>, named: unknown): Record<string, unknown> {
   const { service_parameters: echo } = named as { service_parameters?: { web_search_citations?: unknown } | null }
   const citations = echo?.web_search_citations
   return Array.isArray(citations) ? { ...answer, citations } : answer
 }
 
-/** Another service of this contract, which has its own member for how to speak, and clones voices from recordings. */
+/** Another service with this API, which has its own member for how to speak, and clones voices from recordings. */
 export class ServiceSpeech extends OpenAiSpeech {
   readonly #voices: OpenAiUpstream
 
@@ -99,7 +99,7 @@ export class ServiceSpeech extends OpenAiSpeech {
   }
 }
 
-/** Another service of this contract, which has its own way of requesting times. */
+/** Another service with this API, which has its own way of requesting times. */
 export class ServiceTranscription extends OpenAiTranscription {
   /** Throws one sentence if the address or the key is invalid. */
   constructor(options: UpstreamOptions) {
@@ -111,7 +111,7 @@ type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const Answer = z.looseObject({ images: z.array(z.base64().min(1)).min(1) })
 
-/** Another service of this contract: its own image route supports every choice that ours does. */
+/** Another service with this API: its own image route supports every choice that ours does. */
 export class ServiceImages implements ImageEngine {
   readonly carries = carriesAll
   readonly #upstream: OpenAiUpstream
@@ -189,9 +189,8 @@ export interface ServiceVideoOptions extends JobUpstreamOptions {
 }
 
 /**
- * Another service of this contract. What it says about our key, our credit or its load is not a verdict on a job, and
- * nothing that our caller could fix. The consents that it gets are those that the caller gave us, for the same
- * provider.
+ * Another service with this API. A message about our key, our credit or its load says nothing about a job, and our
+ * caller could not fix it. The service gets the consents that the caller gave us for the same provider.
  */
 export class ServiceVideo extends UpstreamJobs<VideoCall> implements VideoEngine {
   readonly carries = carriesAll
@@ -245,7 +244,7 @@ function queuedAs({ queue_id: queueId, download_url: downloadUrl }: Record<strin
 }
 
 /**
- * Reads an answer that refused the job: for the caller's content, for a consent that was not asked for here, or for our
+ * Reads an answer that refused the job: because of the caller's content, a consent that was not requested here, or our
  * own problems.
  */
 function refusedAs(answer: JobAnswer): JobProgress {
@@ -267,7 +266,7 @@ function refusedAs(answer: JobAnswer): JobProgress {
 const refusedContent = () => failedJob('The provider of this model refused the content of this request.', true)
 
 /**
- * Returns the job's state according to an answer without a video. In this contract a failure is an answer of its own
+ * Returns the job's state according to an answer without a video. In this API a failure is a separate kind of answer
  * (published contract §4.4).
  */
 function verdictOf(answer: JobAnswer, state: EngineState): JobProgress {

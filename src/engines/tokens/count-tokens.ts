@@ -8,8 +8,8 @@ import type { ChatCompletionRequest, ChatMessage, ContentPart } from '#contract/
 export const tokenizedPieceCharacters = 128
 
 /**
- * Characters of a request that are actually tokenized: under 0.1 s in the worst script, because the process answers
- * nobody else meanwhile.
+ * Characters of a request that are actually tokenized: under 0.1 s in the worst script, because the process answers no
+ * other request meanwhile.
  */
 export const tokenizedCharacters = 32_768
 
@@ -42,10 +42,10 @@ export const countTokens = (text: string): number => new TokenCounter().count(te
 
 /**
  * Counts the tokens of one request's texts (o200k), in linear time and with one limit for all of them: however many
- * parts a request has, only a fixed number of characters is actually tokenized. The rest counts at the rate of what
- * came before it, or at that of ordinary text if that is higher, so that a cheap beginning does not make the rest free.
- * Pieces end at a space if one is near, so that ordinary text is counted within a few per cent; a text never counts
- * more than its UTF-8 bytes.
+ * parts a request has, only a fixed number of characters is tokenized. The rest counts at the rate of the part before
+ * it, or at that of ordinary text if that is higher, so that a cheap beginning does not make the rest free. Pieces end
+ * at a space if one is near, so that ordinary text is counted within a few per cent; a text never counts more than its
+ * UTF-8 bytes.
  */
 export class TokenCounter {
   #characters = 0
@@ -139,11 +139,10 @@ const longBlanks = new RegExp(`\\s{${ordinaryBlanks},}`, 'g')
 
 /**
  * Counts the tokens of a text that is still arriving in deltas. Every character is tokenized about once, however small
- * the deltas are, and the count never falls. There is no limit as for a prompt, because the work is spread over the
- * stream.
- *
- * The engine's tokenizer is not ours, and its caller chooses the text. So a piece counts as the largest of three: our
- * tokens, one for each of its deltas, and what tokenizers with small vocabularies make of digits and spaces.
+ * the deltas are, and the count never falls. Unlike a prompt, the text has no limit, because the work is spread over
+ * the stream. The engine may use another tokenizer, and the caller chooses the text, so each piece counts as the
+ * largest of three: our tokens, one for each of its deltas, and what tokenizers with small vocabularies make of digits
+ * and spaces.
  */
 export class RunningCount {
   #counted = 0
@@ -152,7 +151,7 @@ export class RunningCount {
   #restDeltas = 0
   #most = 0
 
-  /** Adds one delta. An empty one is a token whose text its engine held back. */
+  /** Adds one delta. An empty one is a token whose text the engine held back. */
   push(text: string): void {
     if (!text) {
       this.#counted++

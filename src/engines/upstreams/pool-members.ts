@@ -24,18 +24,18 @@ export interface Member<Engine> extends Upstream<Engine> {
   counts: UpstreamCounts
   /** For smooth weighted round robin: grows by the weight, falls by the sum of weights when chosen. */
   turn: number
-  /** Sends it a small request on our own account. */
+  /** Sends the upstream a small request on our own account. */
   probe: ((signal: AbortSignal) => Promise<unknown>) | null
 }
 
-/** Who calls, and which upstreams it has already tried. */
+/** Who calls, and which upstreams the call has already tried. */
 export interface Asker<Engine> {
   tried: ReadonlySet<Member<Engine>>
   /** The calling account; null outside a request. */
   caller: string | null
 }
 
-/** The upstreams of a pool: whose turn it is, their health, and when one will be free. */
+/** The upstreams of a pool: whose turn it is, their health, and when a slot will be free. */
 export class PoolMembers<Engine> {
   readonly all: readonly Member<Engine>[]
   readonly #clock: Clock
@@ -64,7 +64,8 @@ export class PoolMembers<Engine> {
   }
 
   /**
-   * Takes a slot at one that this caller has not tried; null if the healthy ones are full. Throws if none is healthy.
+   * Takes a slot at an upstream that this caller has not tried; null if the healthy ones are full. Throws if none is
+   * healthy.
    */
   take({ tried, caller }: Asker<Engine>): Member<Engine> | null {
     const open = this.all.filter(member => !tried.has(member) && member.health.isOpen)
@@ -91,18 +92,18 @@ export class PoolMembers<Engine> {
     this.#callMs += (tookMs - this.#callMs) * newestShare
   }
 
-  /** It is unreachable, or refuses our key: no request can cause that. */
+  /** The upstream is unreachable, or refuses our key: no request can cause that. */
   away(member: Member<Engine>, word: string): void {
     if (member.health.wasAway()) this.#news?.leftOut(member.name, word)
   }
 
-  /** It failed a request that may itself be at fault; a probe will tell. */
+  /** The upstream failed a request that may itself be at fault; a probe will tell. */
   suspected(member: Member<Engine>, caller: string | null): void {
     const { health } = member
     const wasTrial = health.state !== 'up'
     if (!health.suspected(caller)) return
     if (member.probe) void this.#look(member)
-    // Such an upstream is left out only for refused connections, and this time it answered.
+    // Such an upstream is left out only because of refused connections, and this time it answered.
     else if (wasTrial) this.well(member)
   }
 
@@ -111,7 +112,7 @@ export class PoolMembers<Engine> {
     if (!health.beginProbe()) return
     try {
       const signal = AbortSignal.timeout(probeMs)
-      // Runs without a caller: neither the account nor the trace of the request that triggered it.
+      // Runs outside the request that triggered it: with neither its account nor its trace.
       await inRequest(ourOwn, () => probe?.(signal))
       this.#works(member)
     } catch (error) {
@@ -125,7 +126,7 @@ export class PoolMembers<Engine> {
   }
 
   /**
-   * Sends one probe that an operator requested. An answer brings the upstream back into service; a failure changes
+   * Sends one probe that an operator requested. If the upstream answers, it is back in service; a failure changes
    * nothing, because the usual rules decide. Null if the model has no probe, or no upstream of this name.
    */
   async tryOne(name: string): Promise<Tried | null> {
@@ -151,8 +152,8 @@ export class PoolMembers<Engine> {
   }
 
   /**
-   * Returns headers that say when a slot is likely to be free: after those waiting before, at the recent pace, and not
-   * before an upstream accepts calls at all.
+   * Returns headers that say when a slot is likely to be free: after the callers that already wait, at the recent pace,
+   * and not before an upstream accepts calls.
    */
   hint(waiting: number): Record<string, string> {
     const places = this.all.reduce((sum, { health, concurrency }) => sum + (health.isOpen ? concurrency : 0), 0)
@@ -177,7 +178,7 @@ export class PoolMembers<Engine> {
   #noneOpen() {
     const waits = this.all.map(({ health }) => health.waitMs)
     const header = retryHeader(Math.min(longestHintMs, ...waits))
-    // An upstream that is only being spared is not offline. Neither is it anything that this caller did.
+    // An upstream that is only being spared is not offline, and it is not this caller's fault.
     const isSpared = this.all.some(({ health }) => health.state === 'up')
     return blameless(isSpared ? modelOverloaded(header) : modelOffline(header))
   }
@@ -200,7 +201,7 @@ interface LineOptions {
   /** Maximum number of waiting callers; further ones are refused. */
   length: number
   waitMs: number
-  /** The headers for those who get no slot. */
+  /** The headers for callers who get no slot. */
   hint: () => Record<string, string>
 }
 
@@ -246,7 +247,7 @@ export class WaitingLine<Place> {
     })
   }
 
-  /** Something may be free: every waiting caller tries, in order. */
+  /** A slot may be free: every waiting caller tries, in order. */
   serve(): void {
     for (const waiter of [...this.#waiters]) {
       try {

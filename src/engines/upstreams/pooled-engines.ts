@@ -27,7 +27,7 @@ export const pooledChat = (pool: UpstreamPool<ChatEngine>): ChatEngine => ({
   stream: call => pool.stream(call, (engine, asked) => engine.stream(asked)),
 })
 
-/** A call may go to any of them, so each must support what is requested. */
+/** A call may go to any of them, so each must support everything that the call requests. */
 const carriedByAll =
   <Choice extends string>(pool: UpstreamPool<{ carries: Carries<Choice> }>): Carries<Choice> =>
   (field, value) =>
@@ -54,7 +54,7 @@ export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => ({
   ...pooledJobs(pool),
 })
 
-/** The job's state names the upstream that has it, because no other could be polled. */
+/** The job's state names the upstream that has it, because no other upstream could be polled for it. */
 const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
   pool: UpstreamPool<JobEngine<Call>>,
 ): JobEngine<Call> => ({
@@ -72,7 +72,7 @@ const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
     const progress = await engine.poll({ ...call, engineModel }, state as Record<string, unknown>)
     if (isFromEngine(progress)) pool.proved(upstream)
     if (!wasNotTaken(progress)) return ofUpstream(progress, upstream)
-    // Many engines send a job only when it is polled, so only now is it known that this upstream cannot take it. If all
+    // Many engines send a job only when it is polled, so it is only known now that this upstream cannot take it. If all
     // others are full, the job waits for this one, and its row must no longer say that it was about to be sent.
     const told = { isAway: wasAway(progress), isProof: isFromEngine }
     const begun = await pool.elsewhere(call, upstream, (other, asked) => other.start(asked), told).catch(() => null)
@@ -99,7 +99,7 @@ const clonedBy = (pool: UpstreamPool<SpeechEngine>, call: VoiceCall): Promise<st
     return engine.cloneVoice(asked)
   })
 
-/** Any of them may be called, so all must be able to make what was promised. */
+/** Any of them may be called, so all must support the formats that the model offers. */
 async function formatsOfAll(engines: readonly SpeechEngine[]): Promise<readonly SpeechFormat[]> {
   const made = await Promise.all(engines.map(engine => engine.formats?.() ?? speechFormats))
   return speechFormats.filter(format => made.every(formats => formats.includes(format)))

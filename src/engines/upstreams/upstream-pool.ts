@@ -29,7 +29,7 @@ interface Journey<Engine> extends Asker<Engine> {
   signal: AbortSignal
   startedMs: number
   tried: Set<Member<Engine>>
-  /** Upstreams that may have failed by themselves; the end of the call shows whether they did. */
+  /** Upstreams that may have failed by their own fault; the end of the call shows whether they did. */
   failed: Set<Member<Engine>>
   /** Whether another upstream may be tried after this error. */
   mayRepeat: (error: unknown) => boolean
@@ -76,7 +76,7 @@ export class UpstreamPool<Engine> {
 
   /**
    * Returns a complete answer from one of them. Throws the last one's error; `modelOverloaded` if all are full,
-   * `modelOffline` if none is healthy. With `mayRepeat`, only those errors lead to another attempt.
+   * `modelOffline` if none is healthy. With `mayRepeat`, only errors that it accepts lead to another attempt.
    */
   async answer<Call extends AnyCall, Value>(
     call: Call,
@@ -122,7 +122,7 @@ export class UpstreamPool<Engine> {
   }
 
   /**
-   * Like `answerBy`, but with any other upstream than this one, which did not take the work: if it is unreachable, that
+   * Like `answerBy`, but at any upstream except this one, which did not take the work: if it is unreachable, that
    * counts against its health, otherwise it is spared for a while. Null if no other is available now.
    */
   async elsewhere<Call extends AnyCall, Value>(
@@ -136,7 +136,7 @@ export class UpstreamPool<Engine> {
     if (!member) return null
     member.health.begin()
     const goesOn = this.#goesOn(journey, member, isAway ? modelOffline() : modelOverloaded())
-    // Otherwise the work that just came from there would go straight back to it.
+    // Otherwise the work would go straight back to the upstream that it came from.
     if (isAway) member.health.busy(null)
     if (!goesOn) return null
     return this.#answered(journey, call, ask, isProof)
@@ -276,7 +276,7 @@ export class UpstreamPool<Engine> {
     const take = () => this.#members.take(journey)
     try {
       journey.signal.throwIfAborted()
-      // Waiting callers were first.
+      // Callers that already wait come first.
       const free = this.#line.length ? null : take()
       const member = free ?? (await this.#line.join(take, journey.signal))
       noteUpstream(member.name)
@@ -292,7 +292,7 @@ export class UpstreamPool<Engine> {
     this.#line.serve()
   }
 
-  /** Failures count if another upstream then succeeded, or none was tried; if two failed, the request is at fault. */
+  /** A failure counts if another upstream then succeeded, or none was tried; if two failed, the request is at fault. */
   #settle({ failed, caller }: Journey<Engine>, isWell = false): void {
     const isExcused = !isWell && failed.size > 1
     for (const member of failed) {

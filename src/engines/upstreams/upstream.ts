@@ -8,7 +8,9 @@ const failuresToLeaveOut = 3
 /** At most one probe per upstream in this time: each costs its operator some tokens, and callers can trigger one. */
 export const probeEveryMs = 5_000
 
-/** The most that a loaded engine needs for a probe's few tokens; one that is silent longer is gone. */
+/**
+ * The longest that a loaded engine needs for a probe's few tokens; an engine that is silent for longer counts as down.
+ */
 export const probeMs = 20_000
 
 /** Tokens that a probe may generate: the minimum that all engines accept. */
@@ -21,7 +23,7 @@ const leaveOutMostMs = 60_000
 /** How long an upstream is spared if it reports overload without a time. */
 const spareMs = 1_000
 
-/** The longest that an upstream's own Retry-After keeps calls from it. */
+/** The longest time for which an upstream's own Retry-After keeps calls from it. */
 const spareMostMs = 60_000
 
 /** After this time no other upstream is tried, because the caller would not wait for a second long answer. */
@@ -33,10 +35,10 @@ export const usualConcurrency = 1_024
 /** Default number of calls that may wait for a free upstream. */
 export const usualWaiting = 100
 
-/** Longest wait of each of them. */
+/** Longest wait of each of these calls. */
 export const usualWaitMs = 30_000
 
-/** Default for silence within a stream: longer than any of our engines waits by itself. */
+/** Default for silence within a stream, longer than any known engine pauses. */
 export const usualIdleMs = 120_000
 
 /** Retry hint for a caller who got no slot, until there are statistics of how long calls take. */
@@ -63,7 +65,7 @@ export interface Upstream<Engine> {
   firstByteMs?: number
   /** Silence within a stream after which it counts as stopped; `usualIdleMs` by default. */
   idleMs?: number
-  /** Counts from the previous pool, so that metrics continue; start from zero if absent. */
+  /** Counts from the previous pool, so that metrics continue; they start from zero if absent. */
   counts?: UpstreamCounts
 }
 
@@ -80,8 +82,8 @@ export interface PoolOptions<Engine> {
   clock: Clock
   news?: UpstreamNews
   /**
-   * A small fixed call of our own that tests whether an upstream works. If absent, as for models whose every call is
-   * expensive, only refused connections leave one out.
+   * A small fixed call of our own that tests whether an upstream works. Absent for models of which every call is
+   * expensive: then only refused connections leave an upstream out.
    */
   probe?: Probe<Engine>
 }
@@ -101,7 +103,7 @@ export interface UpstreamState {
   failures: Readonly<Record<string, number>>
 }
 
-/** What came of one probe that an operator requested; `word` names the kind of error. */
+/** The result of one probe that an operator requested; `word` names the kind of error. */
 export interface Tried {
   outcome: 'works' | 'refused' | 'busy' | 'silent' | 'failed'
   word: string | null
@@ -122,9 +124,9 @@ export class UpstreamCounts {
 }
 
 /**
- * What an error says about its upstream: `away` counts against its health, because no request can cause it; `failed`
- * may be the request's own doing; `busy` only spares it for a while; `answered` is about the request, and would be the
- * same elsewhere.
+ * What an error says about its upstream. `away` counts against its health, because no request can cause it. `failed`
+ * may be the request's own fault. `busy` only spares the upstream for a while. `answered` is about the request, and
+ * would be the same elsewhere.
  */
 type UpstreamVerdict = 'away' | 'failed' | 'busy' | 'answered'
 
@@ -179,13 +181,16 @@ export class UpstreamHealth {
     return this.#clock.now() < this.#outUntilMs ? 'down' : 'trial'
   }
 
-  /** Whether a call may go there: while one call tries it, no other does. */
+  /** Whether a call may go there: while one call tries the upstream, no other does. */
   get isOpen(): boolean {
     if (this.#clock.now() < this.#sparedUntilMs) return false
     return this.state === 'up' || (this.state === 'trial' && !this.#isTrying)
   }
 
-  /** Whether this caller should try it last: all consecutive failures are its own, and the last is recent. */
+  /**
+   * Whether this caller should try the upstream last: all consecutive failures are the caller's own, and the last is
+   * recent.
+   */
   isPoorFor(caller: string | null): boolean {
     const isItsOwn = caller !== null && this.#metBy.size === 1 && this.#metBy.has(caller)
     return isItsOwn && this.#failures >= failuresToLeaveOut && this.#clock.now() < this.#lastFailureMs + leaveOutMs
@@ -241,12 +246,14 @@ export class UpstreamHealth {
 
   /** Records a failed probe. Returns true if it is newly left out. */
   failedProbe(): boolean {
-    // A call that succeeded meanwhile is better evidence.
+    // A call that succeeded in the meantime is better evidence.
     if (this.#failures === 0 && this.#leaveOutMs === 0) return false
     return this.#leaveOutMs > 0 ? this.#failedTrial() : this.#leaveOut(leaveOutMs)
   }
 
-  /** It answers, but wants no more calls for now. A refusal without a time does not shorten an earlier one. */
+  /**
+   * The upstream answers, but wants no more calls for now. A refusal without a time does not shorten an earlier one.
+   */
   busy(askedMs: number | null): void {
     this.#isTrying = false
     const nowMs = this.#clock.now()

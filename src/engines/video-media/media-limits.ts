@@ -59,7 +59,7 @@ export interface MediaLengths {
 
 export const noMedia: MediaLengths = { video: null, references: 0 }
 
-/** The minimum that media not read yet may turn out to be. */
+/** The smallest lengths that media which are not read yet may have. */
 export const shortestMedia: MediaLengths = { video: 0, references: 0 }
 
 const videoFormats = ['mp4', 'mov', 'webm'] as const

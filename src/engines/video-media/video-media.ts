@@ -106,7 +106,8 @@ export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>
 
 interface TakenMedia {
   /**
-   * Contains the bytes of every media file: the engine works on what was checked, whatever an address leads to by then.
+   * Contains the bytes of every media file: the engine works on what was checked, even if the URL leads to something
+   * else by then.
    */
   request: VideoQueueRequest
   media: readonly TakenMedium[]
@@ -134,7 +135,7 @@ export class VideoMedia {
     const media: TakenMedium[] = []
     const pinned = structuredClone(request)
     let room = requestMediaBytes
-    // One after another, so that a request needs the memory of only one fetch besides what it keeps.
+    // One after another, so that beside the kept files a request needs the memory of only one fetch.
     for (const named of namedMedia(request)) {
       const read = await readMedium(named, { fetcher, mostBytes: room, signal })
       room -= read.bytes.length
@@ -178,7 +179,7 @@ function lengthsOf(media: readonly TakenMedium[]): MediaLengths {
 
 const dataUrl = ({ mimeType, bytes }: ReadMedium): string => `data:${mimeType};base64,${bytes.toString('base64')}`
 
-/** Replaces the address with the bytes. */
+/** Replaces the URL with the bytes. */
 function pin(request: VideoQueueRequest, path: NamedMedium['path'], url: string): void {
   const inner = path.slice(0, -1).reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], request)
   const last = path.at(-1)

@@ -35,7 +35,7 @@ async function converted({ html, url }: ConvertRequest): Promise<ConvertAnswer> 
   document.styleSheets ??= []
   if (document.defaultView) document.defaultView.getComputedStyle ??= () => ({ display: '' })
   document.URL = url
-  // With `useAsync` it would query other servers about a page without text, bypassing our guarded fetching.
+  // With `useAsync` it would query other servers about a page without text, bypassing our guarded fetcher.
   const { title, content } = await Defuddle(document, url, { markdown: true, useAsync: false })
   const markdown = content.trim()
   return { page: markdown ? { title: title ?? '', markdown } : null }
@@ -43,7 +43,7 @@ async function converted({ html, url }: ConvertRequest): Promise<ConvertAnswer> 
 
 class TooDeep extends Error {}
 
-/** Uses the parser that creates the elements: a different one could be tricked into counting differently. */
+/** Uses the parser that creates the elements: a page could be written so that a different parser counts fewer. */
 function isTooDeep(html: string): boolean {
   const ofLinkedom = createRequire(createRequire(import.meta.url).resolve('linkedom'))
   const { Parser } = ofLinkedom('htmlparser2') as HtmlParser

@@ -102,7 +102,7 @@ export interface ConvertedPage {
   markdown: string
 }
 
-/** Converts pages to Markdown on a thread, because untrusted input may run on or exhaust memory. */
+/** Converts pages to Markdown on a thread, because untrusted input may run for long or exhaust memory. */
 export class PageConverter {
   readonly #thread: TaskThread<ConvertRequest, ConvertAnswer>
 
