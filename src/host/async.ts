@@ -41,8 +41,8 @@ interface Entry<Item> {
 }
 
 /**
- * What is in flight, oldest first. Not a `Set`: V8 replaces the table of one in use every few dozen entries, and each
- * old table keeps what was in it, with everything that it refers to, until the next full garbage collection.
+ * Items in flight, oldest first. Not a `Set`: V8 replaces the table of a busy `Set` every few dozen entries, and each
+ * old table keeps its entries, with everything that they refer to, until the next full garbage collection.
  */
 export class OpenList<Item> {
   #first: Entry<Item> | null = null
@@ -88,7 +88,7 @@ export class OpenList<Item> {
   }
 }
 
-/** Work that began before the last wait for all of it. */
+/** Work that began between two calls of `settled`. */
 interface Generation {
   open: number
   readonly over: PromiseWithResolvers<void>
@@ -172,7 +172,7 @@ export class FollowingAbort {
   }
 }
 
-/** Returns a function that runs what it is given one after another, also after a failure. */
+/** Returns a function that runs the given tasks one after another, also after a failure. */
 export function oneAtATime(): <Value>(run: () => Promise<Value>) => Promise<Value> {
   let last: Promise<unknown> = Promise.resolve()
   return run => {

@@ -1,4 +1,4 @@
-/** Facts first, then a sentence; no fact is ever a secret, a prompt or a signature. */
+/** Facts first, then a sentence. No fact may be a secret, a prompt or a signature. */
 export interface Log {
   info(facts: object, message: string): void
   warn(facts: object, message: string): void
@@ -15,7 +15,7 @@ interface LineLogOptions {
   hidden?: () => Iterable<string>
 }
 
-/** Creates a log of one JSON line each, with its time in UTC; by default only of errors. */
+/** Creates a log with one line of JSON per entry and the time in UTC; by default only errors are logged. */
 export function lineLog(
   write: (line: string) => void,
   { level: most = 'warn', hidden = () => [] }: LineLogOptions = {},

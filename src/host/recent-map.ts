@@ -24,7 +24,7 @@ export class RecentMap<Value> {
     return value
   }
 
-  /** The same without counting as a use. */
+  /** Returns the value without counting this as a use. */
   peek(key: string): Value | undefined {
     return this.#entries.get(key)
   }

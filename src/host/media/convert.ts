@@ -89,7 +89,7 @@ class Line {
     return { take: (frame, stream) => this.#take(place, frame, stream), end: () => this.#end(place) }
   }
 
-  /** Whether every input had a frame, or nothing more is waited for. */
+  /** Whether every input has delivered a frame, or there is nothing more to wait for. */
   get isReady(): boolean {
     return this.#waiting.every((frames, place) => frames.length > 0 || this.#ended[place])
   }

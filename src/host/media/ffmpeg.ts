@@ -6,7 +6,8 @@ export interface AvLibrary {
 }
 
 /**
- * npm silently drops an optional package that failed to install, so only importing it tells. Throws `FfmpegMissing`.
+ * npm silently drops an optional package that failed to install, so only an import shows whether it is there. Throws
+ * `FfmpegMissing`.
  */
 export async function loadAvLibrary(): Promise<AvLibrary> {
   try {
@@ -59,7 +60,7 @@ const install = 'npm install --ignore-scripts node-av'
 
 /** FFmpeg is not installed, or lacks encoders. */
 export class FfmpegMissing extends Error {
-  /** A sentence, and another that says what to do. */
+  /** A sentence on the problem, and another on what to do. */
   readonly problem: string
   readonly nextStep: string
   /** The command that installs it. */

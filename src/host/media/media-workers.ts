@@ -55,8 +55,8 @@ export class MediaWorkers {
   }
 
   /**
-   * Runs `work` in its turn, with a function that runs tasks. While it waits, an abort throws the signal's reason at
-   * once.
+   * Runs `work` in its turn, with a function that runs tasks. If it is aborted while it waits, throws the signal's
+   * reason at once.
    */
   turn<Value>(work: (run: RunMediaTask) => Promise<Value>, signal: AbortSignal): Promise<Value> {
     return this.#slots.run(() => work((name, task) => this.#run(name, task, signal)), signal)

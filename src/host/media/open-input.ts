@@ -13,7 +13,7 @@ interface Read {
   stream: Stream
   decoder: CodecContext
   taker: FrameTaker
-  /** Samples of one channel that may still be decoded. */
+  /** How many more samples of one channel may be decoded. */
   leftSamples: number
 }
 

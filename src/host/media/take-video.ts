@@ -44,7 +44,7 @@ const readers = { mp4: [MP4, QTFF], mov: [QTFF, MP4], webm: [WEBM, MATROSKA] }
 /** Padding that audio encoders add before the first and after the last frame, and players skip. */
 const paddingSeconds = 0.1
 
-/** More than rounding changes the length of audio. */
+/** A difference in the length of audio that is more than rounding. */
 const audioToleranceSeconds = 1
 
 /**
@@ -103,7 +103,7 @@ interface Rewriting {
   /** Start of its first packet, in seconds. */
   first: Promise<number>
   add(packet: EncodedPacket): Promise<void>
-  /** Returns a packet's duration from its coded data; null if only the container's times tell. */
+  /** Returns a packet's duration from its coded data; null if only the container's times show it. */
   coded(packet: EncodedPacket): number | null
 }
 
@@ -181,7 +181,7 @@ const plainBytes = (codec: string): number | null => {
 
 /**
  * Returns an audio packet's duration from its coded data, because its container may claim any time. Null for codecs
- * that must be decoded to tell.
+ * whose data must be decoded first.
  */
 function codedSeconds(codec: string, settings: AudioSettings, data: Uint8Array): number | null {
   const { sampleRate, numberOfChannels } = settings

@@ -6,7 +6,7 @@ interface CookieScope {
 }
 
 /**
- * A cookie of a page's server. Over TLS its name begins with `__Host-`, which lets no other host of the domain set it;
+ * A cookie of a page's server. Over TLS its name begins with `__Host-`, so that no other host of the domain can set it;
  * browsers accept that prefix only over TLS, and only for the path `/`.
  */
 export class PageCookie {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 
 /** The parts that every server of a page with a script shares. */
 
-/** The length of each secret in a link, a cookie or a key: 256 bits cannot be guessed. */
+/** Bytes of each secret in a link, a cookie or a key: 256 bits cannot be guessed. */
 const secretBytes = 32
 
 export const newPageSecret = (): string => randomBytes(secretBytes).toString('base64url')

@@ -12,7 +12,7 @@ export interface RequestContext {
   account: string | null
   /** Attempts at upstreams beyond the first. */
   retries: number
-  /** The upstream that was asked last, by the operator's name of it; absent before one was. */
+  /** The upstream that was tried last, by the operator's name for it; absent before the first. */
   upstream?: string
   /** The trace in which the request is recorded, for the log; absent if it is not recorded. */
   traceId?: string
@@ -36,7 +36,7 @@ export const inRequest = <Value>(context: RequestContext, run: () => Value): Val
 /** Returns null for an unauthenticated caller and outside a request. */
 export const callingAccount = (): string | null => storage.getStore()?.account ?? null
 
-/** The account of a caller that was identified apart from the API, such as by the session of a page. */
+/** The account of a caller that was identified by other means than the API's, such as the session of a page. */
 export function noteAccount(account: string): void {
   const context = storage.getStore()
   if (context) context.account = account

@@ -97,7 +97,7 @@ export interface Queued {
 export class FairQueue<Task extends Queued> {
   readonly #places: number
   readonly #waiting: Task[] = []
-  /** Accounts that had their turn in this round. */
+  /** Accounts that already had a turn in this round. */
   readonly #served = new Set<string | null>()
 
   constructor(places: number) {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 
 export interface SubprocessRun {
-  /** Only our own numbers and names; nothing of a request is in them. */
+  /** Only our own numbers and names, and nothing of a request. */
   args: readonly string[]
   /** Written to its stdin, if it reads from there. */
   input?: Buffer
@@ -50,7 +50,7 @@ export function runSubprocess(path: string, run: SubprocessRun): Promise<Subproc
           withinBytes(told, run.outputBytes, () => cutOff('too-long')),
         )
     }
-    // It may stop reading before its input ends, which is not our fault.
+    // The subprocess may stop reading before its input ends, which is not our fault.
     child.stdin?.on('error', () => undefined).end(input)
     const ended = () => {
       clearTimeout(timer)

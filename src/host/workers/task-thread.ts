@@ -94,7 +94,7 @@ export class TaskThread<Task, Answer> {
     if (idleMs !== undefined && !this.#isClosed) this.#idle = setTimeout(() => void this.#end(), idleMs).unref()
   }
 
-  /** Resolves when the thread is free again; a caller who leaves does not wait for that. */
+  /** Resolves when the thread is free again; if the caller leaves, it is not awaited. */
   async #serve(worker: Worker, { task, signal, resolve, reject }: Waiting<Task, Answer>): Promise<void> {
     const { timeoutMs, leftMs = usualLeftMs } = this.#options
     const answer = Promise.withResolvers<Answer>()

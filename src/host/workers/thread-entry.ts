@@ -7,7 +7,7 @@ import { parentPort } from 'node:worker_threads'
 export const threadUrl = (name: string, asker: string): URL =>
   new URL(asker.endsWith('.ts') ? `./${name}.ts` : `./${name}.js`, asker)
 
-/** Node 22 prints that `node:sqlite` is experimental in every thread, and users can do nothing about it. */
+/** Node 22 prints in every thread that `node:sqlite` is experimental, and users can do nothing about it. */
 export const threadArguments = ['--disable-warning=ExperimentalWarning']
 
 /** The thread's side: answers each task in order. An exception ends the thread. */

@@ -5,7 +5,7 @@ import { checkMp4 } from './whole-mp4.ts'
 
 /** What a file claims in its header, its tables or its frame headers, before anything is decoded. */
 export interface Claims {
-  /** Null if it does not say. */
+  /** Null if the file does not say. */
   seconds: number | null
   /** Samples of one channel; null if the file does not give them. */
   samples: number | null
@@ -30,7 +30,7 @@ const checks = {
 export type CheckedFormat = keyof typeof checks
 
 /**
- * Checks the structure, because decoders silently play whatever there is of a file. Throws `Unreadable`, also if the
+ * Checks the structure, because decoders silently play as much of a file as there is. Throws `Unreadable`, also if the
  * check itself fails: no writer of the format makes such a file.
  */
 export function checkWhole(bytes: Buffer, format: CheckedFormat): Claims {

@@ -2,17 +2,17 @@ import { Unreadable } from '../file-faults.ts'
 
 /**
  * Checks the ends of audio files. FFmpeg silently decodes most of them even if truncated. Each check returns the length
- * that the file claims, null if it does not, and throws `Unreadable`.
+ * that the file claims, null if it claims none, and throws `Unreadable`.
  */
 
 const cutOff = (why: string) => new Unreadable(`cut off: ${why}`)
 
 const nameAt = (bytes: Buffer, at: number): string => bytes.toString('latin1', at, at + 4)
 
-/** Sizes from here on are placeholders of a writer that could not know the size, and mean nothing. */
+/** Sizes from this value on are placeholders by a writer that could not know the size, and mean nothing. */
 const unknownSizes = 0xffff_f000
 
-/** RIFF: every chunk must have its stated length. A stream without sizes ends where it ends. */
+/** RIFF: every chunk must have its stated length. A stream without sizes ends where its bytes end. */
 export function checkWav(bytes: Buffer): WavLength {
   let [format, dataBytes]: [PlainFormat | null, number] = [null, 0]
   for (let at = 12; at + 8 <= bytes.length; ) {

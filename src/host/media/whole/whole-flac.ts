@@ -62,7 +62,7 @@ function samplesOf(code: number, bytes: Buffer, at: number): number {
   return 256 * 2 ** (code - 8)
 }
 
-/** Returns null if no frame begins here, which the checksum of its header tells. */
+/** Returns null if no frame begins here, which the checksum of its header shows. */
 function frameAt(bytes: Buffer, at: number, end: number, blockSamples: number): { endSample: number } | null {
   if (bytes[at] !== 0xff || ((bytes[at + 1] ?? 0) & 0xfe) !== 0xf8) return null
   const number = codedNumber(bytes, at + 4)
