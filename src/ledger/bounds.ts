@@ -18,14 +18,17 @@ export const checkpointMs = 2_000
 export const checkpointTokens = 256
 
 /**
- * How often open charges are checked, and how many of them may report their cost per round: counting a prompt the first
- * time takes a millisecond or more, and blocks all other requests. With more than 256 streams the rest waits for its
- * turn.
+ * How often open charges are checked, and how many of them may report their cost per round: counting a prompt for the
+ * first time takes a millisecond or more, and blocks all other requests. With more than 256 streams, the others wait
+ * for their turn.
  */
 export const renewalTickMs = 250
 export const checkpointsATick = 32
 
-/** Age up to which a read balance may be used for the hold of the same request; a slow body causes another read. */
+/**
+ * How old a read balance may be when it is used for the hold of the same request. If the body arrives slowly, the
+ * balance is read again.
+ */
 export const spendableForMs = 250
 
 /** Lapsed holds are freed in slices, so that a restart after a crash does not block the writer. */
@@ -37,20 +40,23 @@ export const lapsedAtOnce = 20_000
 /** Holds of dead processes that SQLite ends in one transaction: some 50 ms, and few bytes of its log. */
 export const deadHoldsTogether = 5_000
 
-/** Attempts to charge a call again whose hold is gone, while other calls of its account use the credit. */
+/** Attempts to charge a call whose hold is gone, while other calls of its account use the credit. */
 export const anewAttempts = 3
 
 /**
- * Old entries that are read, and folded in one transaction, at once: some 50 ms, during which no commit runs; and accounts
- * that are read at once.
+ * How many old entries are read, and folded in one transaction, at once (some 50 ms, during which no commit runs); and
+ * how many accounts are read at once.
  */
 export const foldedAtOnce = 5_000
 export const compactedAccounts = 500
 
-/** Calls and jobs that keep compaction from beginning, and are named: one is enough to act on. */
+/** How many of the calls and jobs that prevent compaction an error names: one is enough to act on. */
 export const openWorkListed = 10
 
-/** Whole months of entries that compaction keeps as they are: a year for the questions of customers, two at least, a century at most. */
+/**
+ * Whole months of entries that compaction keeps as they are: a year for customers' questions; at least two, at most a
+ * century.
+ */
 export const monthsKept = 12
 export const fewestMonthsKept = 2
 export const mostMonthsKept = 1_200
@@ -61,7 +67,7 @@ export const recoveryIntervalMs = 5_000
 /** How often the ledger is checked while the service runs. */
 export const watchIntervalMs = 30_000
 
-/** Entries per check: 3 ms each, because SQLite reads block everyone else. The rest follows with the next check. */
+/** Entries per check: 3 ms each, because SQLite reads block everything else. The next check continues. */
 export const watchedEntries = 500
 export const watchedAccounts = 500
 
@@ -86,8 +92,8 @@ export const listedSignatures = 1_000
 export const chainClockMs = hourMs
 
 /**
- * How long arrived money may wait for its credit before an audit reports it: the deepest confirmations take half of
- * this.
+ * How long arrived money may wait for its credit before an audit reports it: the highest number of confirmations takes
+ * half of this.
  */
 export const settlingMs = hourMs
 
@@ -146,10 +152,10 @@ export const pruneSliceRows = 1_000
 /** Slices per pruning run, so that it ends in seconds; the rest waits for the next run. */
 export const pruneSlices = 1_000
 
-/** First outcomes are kept for a week: far beyond the longest retry, a day. */
+/** First outcomes are kept for a week, far longer than the longest retry, which is a day. */
 export const unitRetentionMs = 7 * dayMs
 
-/** How long a nonce is kept after its expiry, for clocks that differ (60 s are tolerated), with a margin. */
+/** How long a nonce is kept after it expires: clocks may differ by 60 s, plus a margin. */
 export const nonceRetentionMs = 10 * minuteMs
 
 /** An `Idempotency-Key` is valid for a day (published contract); one whose work still runs is kept until it ends. */
@@ -159,7 +165,7 @@ export const claimRetentionMs = dayMs
 export const limitLogRetentionMs = 30 * dayMs
 export const limitLogRows = 1_000_000
 
-/** Page cache of the writer, in KiB: the busy ends of every index fit, so that a commit seldom reads. */
+/** Page cache of the writer, in KiB: the busy ends of every index fit, so that a commit rarely reads. */
 export const writerCacheKiB = 32 * 1024
 
 /**
@@ -168,10 +174,7 @@ export const writerCacheKiB = 32 * 1024
  */
 export const checkpointPages = 4_000
 
-/**
- * Accounts, open holds and keys that SQLite's writer caches, each. They take some 3 MB and are as many as are busy at
- * once.
- */
+/** How many accounts, open holds and keys SQLite's writer caches, each: as many as are busy at once, in some 3 MB. */
 export const knownRowsMost = 10_000
 
 /**
@@ -180,8 +183,8 @@ export const knownRowsMost = 10_000
 export const balanceKnownForMs = 5_000
 
 /**
- * How long a stopping service waits for readers of an older snapshot, such as an export, before it leaves its log
- * unmerged.
+ * How long a stopping service waits for readers of an older snapshot, such as an export, before it stops without
+ * merging the log.
  */
 export const closingCheckpointMs = 1_000
 
@@ -212,7 +215,7 @@ export const answerTimeoutMs = 20_000
 export const sendAttempts = 30
 
 /**
- * No attempt starts later than this after the first, because on a network that drops everything each of them takes
+ * No attempt starts later than this after the first, because on a network that drops everything each attempt takes
  * long.
  */
 export const sendAttemptsForMs = 60_000
@@ -220,7 +223,7 @@ export const firstRetryMs = 20
 export const longestRetryMs = 1_000
 
 /**
- * How long a database must be unreachable before it is reported while statements still wait: a cut connection is
+ * How long a database must be unreachable before this is reported while statements still wait: a cut connection is
  * replaced sooner.
  */
 export const troubleAfterMs = 1_000
@@ -229,7 +232,7 @@ export const troubleAfterMs = 1_000
 export const readConnections = 6
 
 /**
- * A read that occurred this often is prepared, so that each connection plans it once; and how many different ones are
+ * A read that occurs this often is prepared, so that each connection plans it once; and how many different reads are
  * counted.
  */
 export const namedFromTimes = 16

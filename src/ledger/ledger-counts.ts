@@ -9,7 +9,7 @@ export interface ModelCounts {
   charged: bigint
   writtenOff: bigint
   refunded: bigint
-  /** Paid by staking credit, and what of it refunds returned. */
+  /** Paid by staking credit, and how much of that was returned by refunds. */
   staked: bigint
   stakeReturned: bigint
   /** Keys are SKUs. */
@@ -32,13 +32,13 @@ export interface Counts {
 }
 
 interface LedgerCountsOptions {
-  /** So many customers are counted apart; the others together, as `otherCustomers`. */
+  /** How many customers are counted separately; the others share `otherCustomers`. */
   customers?: number
   /** Whether staking credit pays for calls. */
   hasStaking?: boolean
 }
 
-/** The customers beyond the limit, together. */
+/** The customers beyond the limit, counted together. */
 export const otherCustomers = 'other'
 
 /**
@@ -52,7 +52,10 @@ export class LedgerCounts {
   #toppedUp = 0n
   #granted = 0n
   #store: Pick<Store, 'read'> | null = null
-  /** Units of ours whose outcome was unknown: repeated, they return the first outcome, which was not counted yet. */
+  /**
+   * Our units with unknown outcome: if they are repeated, they return the first outcome, which has not been counted
+   * yet.
+   */
   readonly #unsure = new Set<string>()
   /** Refs of entries to be read. */
   readonly #unread = new Set<string>()
@@ -108,7 +111,7 @@ export class LedgerCounts {
     }
   }
 
-  /** Holds of a dead process are ended by the store itself; the entries tell how. */
+  /** The store itself ends the holds of a dead process, so they are counted from the entries. */
   async #endHoldsOfOthers(store: Store, owner: string, atMs: number): Promise<number> {
     const newest = async () => {
       const row = await store.read
@@ -231,5 +234,5 @@ function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value)
 /** Refs in one statement. */
 const readAtOnce = 500
 
-/** Units with an unknown outcome that are remembered: more than wait in one outage. */
+/** How many units with unknown outcome are remembered: more than can wait during one outage. */
 const mostUnsure = 100_000

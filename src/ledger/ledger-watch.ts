@@ -10,7 +10,7 @@ import { uuidV7 } from './store/uuid-v7.ts'
 
 export interface LedgerState {
   state: 'open' | 'read_only'
-  /** For the operator; contains no account. */
+  /** For the operator; names no account. */
   reason: string
 }
 
@@ -21,8 +21,8 @@ export async function ledgerStateIn(read: Store['read']): Promise<LedgerState> {
 
 /**
  * Checks the ledger slice by slice, and makes it read-only if something does not add up: then nothing new is held,
- * calls in flight end, and credits are accepted. Only the audit recomputes everything; this finds most problems early
- * and cheaply.
+ * calls in flight end, and credits are accepted. Only the audit recomputes everything; this check finds most problems
+ * early and at little cost.
  */
 export class LedgerWatch {
   readonly #store: Store
@@ -76,7 +76,7 @@ export class LedgerWatch {
     await this.#set('read_only', reason)
   }
 
-  /** Reopens the ledger if it can be checked completely without a breach; otherwise says what is wrong. */
+  /** Reopens the ledger if a complete check finds nothing wrong; otherwise returns what is wrong. */
   async reopen(actor?: string): Promise<LedgerState> {
     this.#entriesSeen = 0
     this.#accountsSeen = ''
@@ -134,8 +134,8 @@ export interface Slice<Position> {
 type Reading = Pick<Store, 'read'>
 
 /**
- * Checks accounts after `after`: posted must be what their last entry left, held the sum of their open holds. One
- * statement, so that a commit between two reads cannot look like a difference.
+ * Checks accounts after `after`: the posted amount must be what their last entry left, the held amount the sum of their
+ * open holds. One statement, so that a commit between two reads cannot look like a difference.
  */
 export async function lookOverAccounts({ read }: Reading, after: string): Promise<Slice<string>> {
   const { rows } = await sql<AccountRow>`
@@ -164,7 +164,7 @@ function breachOf({ id: account, posted, held, entries_usd, holds_usd }: Account
   return null
 }
 
-/** Checks entries after `after`: each must leave what the one before it left, plus its own effect. */
+/** Checks entries after `after`: each must leave the balance of the one before it plus its own effect. */
 export async function lookOverEntries({ read }: Reading, after: number): Promise<Slice<number>> {
   const { rows } = await sql<EntryRow>`
     SELECT seq, account, effect, posted_after,
@@ -191,8 +191,8 @@ export async function newestEntries({ read }: Reading, count: number): Promise<n
 }
 
 /**
- * Wraps the store for everyone who writes, including payments: an outcome that is impossible in a consistent ledger
- * makes it read-only, and is logged.
+ * Wraps the store for all code that writes, including payments: an outcome that is impossible in a consistent ledger
+ * makes the ledger read-only, and is logged.
  */
 export function watchedLedger(parts: { store: Store; clock: Clock; log: Log }): { store: Store; ledger: LedgerWatch } {
   const ledger = new LedgerWatch(parts)
@@ -229,13 +229,13 @@ export function watchedStore(store: Store, onBroken: (reason: string, facts: obj
   }
 }
 
-/** A unit checks before it writes, so if a table's rule refuses it, rows were changed from outside. */
+/** A unit checks before it writes, so if a rule of the tables refuses it, rows were changed from outside. */
 const isBrokenRule = (error: unknown): boolean => error instanceof StoreError && error.kind === 'broken_rule'
 
-/** A charge beyond its hold is written off beforehand by the caller, which knows how much is held. */
+/** The caller, which knows how much is held, writes off the cost beyond the hold beforehand. */
 const isImpossible = (outcome: Outcome): boolean => !outcome.ok && outcome.why === 'over_hold'
 
-/** Logs, once each, that this process's clock has drifted from the database's, and that it is back. */
+/** Logs once that this process's clock differs from the database's, and once that it is right again. */
 export class ClockWatch {
   readonly #store: Store
   readonly #log: Log

@@ -59,7 +59,7 @@ export class BucketMediaStore implements MediaStore {
     const key = this.#keyOf(name)
     const given = { ...(mimeType ? { mimeType } : {}), signal: signal ?? new AbortController().signal }
     return this.#uploads.run(async () => {
-      // Written first, because once the object exists nothing else refers to the engine's file.
+      // Written first: once the object exists, nothing else refers to the engine's file.
       const note = await this.#note(name, path)
       const { size } = await stat(path)
       await this.#upload(path, key, size, given)
@@ -81,7 +81,7 @@ export class BucketMediaStore implements MediaStore {
     }
   }
 
-  /** Ends an earlier upload whose process died, because this process has the job's lease. */
+  /** Ends an earlier upload whose process died; this process has the job's lease. */
   async #uploadParts(file: FileHandle, key: string, size: number, given: { mimeType?: string; signal: AbortSignal }) {
     const { signal } = given
     for (const left of await this.#bucket.uploads(key, signal)) await this.#bucket.abortUpload(left.key, left.id)
@@ -102,8 +102,8 @@ export class BucketMediaStore implements MediaStore {
   }
 
   /**
-   * After a lost answer it is unknown whether the upload ended, and a repeat would report an unknown upload. The object
-   * itself shows it.
+   * After a lost answer it is unknown whether the upload ended, and a repeat would report an unknown upload. So the
+   * object itself is checked.
    */
   async #requireEnded(error: unknown, key: string, size: number): Promise<void> {
     if ((await this.#bucket.head(key))?.bytes !== size) throw error
@@ -216,7 +216,7 @@ export class BucketMediaStore implements MediaStore {
     return left.length
   }
 
-  /** The engine's file of a job that is finished, by another process or by this one before it was killed. */
+  /** The engine's file of a job that another process has finished, or this one before it was killed. */
   async #sweepNotes(statesOf: StatesOfJobs): Promise<number> {
     const { notes } = this.#around
     const names = (await readdir(notes).catch(() => [])).filter(name => name.endsWith('.upload'))

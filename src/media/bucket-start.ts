@@ -18,7 +18,7 @@ export async function checkBucket(bucket: Bucket, key: string): Promise<void> {
   }
 }
 
-/** Checks that the bucket accepts the key, without a change. Throws `MediaUnusable` with what to change. */
+/** Checks that the bucket accepts the key, without changing anything. Throws `MediaUnusable` with what to change. */
 export async function lookAtBucket(bucket: Bucket, prefix: string): Promise<void> {
   try {
     for await (const _ of bucket.list(prefix, 1)) return
@@ -65,8 +65,8 @@ const ruleOf = (prefix: string): string =>
   ].join('')
 
 /**
- * Lets the bucket expire our files if it can and has no rules that ours would replace. Otherwise nothing is lost,
- * because the service deletes expired files itself.
+ * Sets a lifecycle rule, so that the bucket expires our files, if it can and has no rules that ours would replace.
+ * Otherwise nothing is lost, because the service deletes expired files itself.
  */
 export async function setLifecycle(bucket: Bucket, prefix: string, log: Log): Promise<void> {
   try {

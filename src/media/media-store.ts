@@ -56,7 +56,7 @@ export type StatesOfJobs = (jobIds: readonly string[]) => Promise<ReadonlyMap<st
 
 /** The configured media store cannot be used. */
 export class MediaUnusable extends Error {
-  /** The message is the fact and this. */
+  /** The message names the problem and what to do. */
   readonly fact: string
   readonly nextStep: string
 

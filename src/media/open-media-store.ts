@@ -32,7 +32,9 @@ async function make(options: MediaOptions | undefined, { folder, clock, log }: A
   return new BucketMediaStore(options.s3, { notes: folder, clock, log })
 }
 
-/** A row that only the first process on a database writes. The row with its mark is written in the same unit. */
+/**
+ * A row that only the first process on a database writes. The row that contains the mark is written in the same unit.
+ */
 const firstKey = 'media-place'
 
 /** Never expires, because expired nonces are deleted. */

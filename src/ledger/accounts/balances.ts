@@ -74,8 +74,8 @@ export async function entriesOf(store: Store, account: string, limit: number, of
 }
 
 /**
- * The contract knows three kinds. What others pay towards a charge (staking credit, a write-off) is money back, not a
- * top-up.
+ * The contract knows three kinds. Other parties' payments towards a charge (staking credit, a write-off) are returned
+ * money, not a top-up.
  */
 function shownKind(kind: EntryTable['kind'], effect: bigint): AccountEntry['type'] {
   if (kind === 'GRANT' || kind === 'TOP_UP') return 'TOP_UP'
@@ -91,20 +91,20 @@ export interface ListedBalance {
   posted: bigint
   /** The part reserved by calls in flight. */
   held: bigint
-  /** The rest, which a new call may use. */
+  /** The remaining amount, which a new call may use. */
   available: bigint
   /** Today's staking credit; null if none of it was used yet, because only the chain knows how much there is. */
   staking: { granted: bigint; spent: bigint; held: bigint; available: bigint } | null
 }
 
-/** All null if the day has no row. */
+/** All fields are null if the day has no row. */
 type StakingRow =
   | Record<'granted' | 'spent' | 'staking_held', bigint>
   | Record<'granted' | 'spent' | 'staking_held', null>
 
 type Row = Record<'posted' | 'held', bigint> & StakingRow & { id: string; kind: string }
 
-/** Returns balances by account id, of one account or all; none if there is no such account. */
+/** Returns balances by account id, of one account or all; empty if there is no such account. */
 export async function* listBalances(
   reader: AuditReader,
   nowMs: number,
@@ -133,7 +133,7 @@ export async function hasAccount(reader: AuditReader, account: string): Promise<
   return false
 }
 
-/** Returns what an account has available after a unit; null if the unit did not touch its money. */
+/** Returns the account's available credit after a unit; null if the unit did not touch its money. */
 export const availableOf = (balances: readonly Balance[], account: string): MicroUsd | null => {
   const balance = balances.find(each => each.account === account)
   return balance ? addUsd(balance.posted, -balance.held) : null

@@ -23,7 +23,7 @@ export class CustomerPlans {
     this.#store = store
   }
 
-  /** Null where the configuration decides. */
+  /** Null if the configuration decides. */
   async of(account: string, nowMs: number): Promise<PlanName | null> {
     const known = this.#known.get(account)
     if (known && nowMs < known.untilMs) return known.plan

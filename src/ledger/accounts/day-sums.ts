@@ -50,7 +50,7 @@ export interface KindRow {
 
 export type DayRow = KindRow & { day_ms: number; model: string }
 
-/** Adds rows of kinds up: a database is quicker with them than with a column for each kind. */
+/** Adds up rows of several kinds: a database does this faster than sums in separate columns. */
 export function sumsOf(rows: readonly KindRow[]): SumRow {
   const of = (kind: string) => rows.reduce((sum, row) => (row.kind === kind ? sum + row.effect_usd : sum), 0n)
   const requests = rows.reduce((sum, row) => (row.kind === 'CHARGE' ? sum + row.requests : sum), 0)
@@ -81,7 +81,7 @@ export async function keyDayRows(
   return rows
 }
 
-/** Totals; a row for each day, also for one without entries; models, the most charged first. */
+/** Totals; a row for each day, also for days without entries; models, the most charged first. */
 export function addedUp(rows: readonly DayRow[], { fromMs, toMs }: DayRange) {
   const ofDay = Map.groupBy(rows, row => row.day_ms)
   const days = Math.min((toMs - fromMs) / dayMs, mostDays)
@@ -102,5 +102,5 @@ function mostChargedFirst(one: SumRow & { model: string }, other: SumRow & { mod
   return one.model < other.model ? -1 : 1
 }
 
-/** Days in one chart: two years, the latest ones of a longer range. */
+/** Days in one chart: two years. Of a longer range, the latest ones. */
 const mostDays = 731

@@ -22,7 +22,7 @@ export function nextPeriodMs(period: BudgetPeriod, atMs: number): number | null 
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
 }
 
-/** Returns what a key's budget leaves in its current period; null if it sets no limit. */
+/** Returns how much of a key's budget is left in its current period; null if it sets no limit. */
 export async function budgetLeft(
   store: Pick<Store, 'read'>,
   key: string,

@@ -6,7 +6,7 @@ export type Act = Pick<NoteAct, 'actor' | 'act'> &
 
 const textOf = (value: object | undefined): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** The log's row of an action, for the same unit of work. It must contain no secret. */
+/** The audit log's row for an action, for the same unit of work. It must contain no secret. */
 export const noteAct = ({ actor, act, account, subject, reason, before, after }: Act, atMs: number): NoteAct => ({
   op: 'act',
   ...{ actor, act, atMs },

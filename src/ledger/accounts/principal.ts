@@ -9,10 +9,10 @@ export interface KeyPrincipal {
   kind: 'key'
   account: string
   keyId: string
-  /** If absent, it manages nothing. */
+  /** If absent, the key manages nothing. */
   role?: KeyRole
   plan: PlanName
-  /** The plan is its customer's own, in place of the configuration's. */
+  /** The customer's own plan, in place of the configuration's. */
   hasOwnPlan?: boolean
   /** What this key may spend of its account's credit; absent or null if unlimited. */
   budget?: KeyBudget | null
@@ -31,6 +31,6 @@ export interface WalletPrincipal {
   isNew: boolean
 }
 
-/** What failures are counted by: a misbehaving key must not block its account's other keys. */
+/** The name by which failures are counted: a misbehaving key must not block its account's other keys. */
 export const subjectOf = (principal: Principal): string =>
   principal.kind === 'key' ? `key:${principal.keyId}` : `wallet:${principal.wallet}`

@@ -1,6 +1,9 @@
-/** In a file without imports of the database, because the package's public types include it. */
+/** In a file that does not import the database, because the package's public types include it. */
 
-/** How long a call waits for a stake: a node answers within 0.3 s, and USD must not wait for a dead one. */
+/**
+ * How long a call waits for a stake: a node answers within 0.3 s, and a call that can pay with USD must not wait for
+ * one that is down.
+ */
 export const stakeAnswerMs = 2_000
 
 /** Most decimals of a staking token: ERC-20 has 18, and no contract in use more than 36. */

@@ -12,7 +12,7 @@ import { type StakeReader, stakeAnswerMs } from './stake-reader.ts'
 /** How long a stake is cached: stakes rarely change, and a node should not be asked for every call. */
 const stakeFreshMs = 60_000
 
-/** Pause after an unanswered request; calls meanwhile use what is known. */
+/** Pause after an unanswered request; meanwhile calls use the last known stake. */
 const stakeRetryMs = 10_000
 
 /** Accounts whose stake is cached: some 10 MB. The least recently active is dropped first. */

@@ -2,7 +2,7 @@ import { RecentMap } from '#host/recent-map.ts'
 import type { Store } from '../store/store.ts'
 import type { Op } from '../store/units.ts'
 
-/** The account that a wallet gets with its first top-up; until then its sign-ins use a name without a row. */
+/** The account that a wallet gets with its first top-up; until then its sign-ins use a name that has no row. */
 export const walletAccountId = (wallet: string): string => `wallet:${wallet}`
 
 /** Opens that account and links the wallet to it; changes nothing if both exist. The wallet is normalized. */

@@ -1,7 +1,7 @@
 import type { AuditReader } from './audit-reader.ts'
 import type { Findings } from './findings.ts'
 
-/** Both sides of every entry: a row for each account that it touched. */
+/** Both sides of every entry: one row for each account that it changed. */
 const sides = `(SELECT credit AS account, amount AS effect FROM entry
   UNION ALL SELECT debit, -amount FROM entry)`
 
@@ -51,7 +51,7 @@ export async function checkBalances(reader: AuditReader, findings: Findings): Pr
   await checkUnknownAccounts(reader, findings)
 }
 
-/** Money of a missing account would be absent from every balance. */
+/** Money of a missing account would be missing from every balance. */
 async function checkUnknownAccounts(reader: AuditReader, findings: Findings): Promise<void> {
   const strangers = reader.rows<{ account: string; amount: bigint }>(`
     SELECT account, sum(effect) AS amount FROM ${sides} s
@@ -104,11 +104,11 @@ export async function checkEntries(reader: AuditReader, findings: Findings): Pro
 /** The ref is this name of the row's own request. */
 const named = (name: string): string => `coalesce(ref = '${name}:' || request, false)`
 
-/** Which side of a request's money a row is on, by its name. */
+/** Which side of a request's money a row is on, according to its name. */
 const amountOf = (name: string): string => `sum(CASE WHEN ref = '${name}:' || request THEN amount ELSE 0 END)`
 const rowsOf = (name: string): string => `sum(CASE WHEN ref = '${name}:' || request THEN 1 ELSE 0 END)`
 
-/** What each request was charged, who paid for it, and what of that was refunded. */
+/** What each request was charged, who paid it, and how much of it was refunded. */
 const requests = `(SELECT request, min(account) AS account, max(account) AS last_account,
   ${rowsOf('charge')} AS lines, ${amountOf('charge')} AS charged, ${amountOf('writeoff')} AS written_off,
   ${amountOf('staking')} AS staking, ${rowsOf('refund')} AS refunds, ${amountOf('refund')} AS refunded,
@@ -127,7 +127,7 @@ interface RequestTotals {
   refunds: bigint
   refunded: bigint
   staking_back: bigint
-  /** 1 if it is wrong. */
+  /** 1 if the request is wrong. */
   funding: bigint
   refund: bigint
 }
@@ -137,8 +137,8 @@ const wrongRefund = `(refunds > 0 AND (refunds <> 1 OR lines = 0 OR refunded <> 
     OR staking_back <> staking OR day_ms <> last_day_ms)) OR (refunds = 0 AND staking_back > 0)`
 
 /**
- * A write-off and staking credit may pay for a charge up to its amount, for one account and one key. A refund returns,
- * once, what the account paid, and staking credit to its own day.
+ * A write-off and staking credit may pay for a charge up to its amount, for one account and one key. A refund returns
+ * what the account paid, at most once, and returns staking credit to its own day.
  */
 export async function checkRequests(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<RequestTotals>(`
@@ -218,8 +218,8 @@ export async function checkKeyUse(reader: AuditReader, findings: Findings): Prom
 const isoTime = (atMs: bigint | null): string => (atMs === null ? 'no time' : new Date(Number(atMs)).toISOString())
 
 /**
- * Sums by day must be what the entries add up to. A fold moves entries of one month to its end and leaves the sums, so what
- * is compared is each account's sum of each kind.
+ * Sums by day must match the entries. Folding moves entries of a month to its end and leaves the daily sums, so each
+ * account's sum of each kind is compared.
  */
 export async function checkDaySums(reader: AuditReader, findings: Findings): Promise<void> {
   const rows = reader.rows<{ account: string; kind: string; difference: bigint }>(`

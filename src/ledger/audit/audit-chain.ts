@@ -12,7 +12,7 @@ export interface ChainAuditReport {
   findings: AuditFinding[]
   findingsLeftOff: number
   /**
-   * Transfers that belong to no payment, or whose payment is new and in flight: worth knowing, but not an error of the
+   * Transfers without a payment, or with a new payment that is in flight: worth knowing, but not an error of the
    * ledger.
    */
   notes: AuditFinding[]
@@ -20,7 +20,7 @@ export interface ChainAuditReport {
 }
 
 export interface PayeeCounts extends Payee {
-  /** Credited payments, and those of them whose transfer is on the chain. */
+  /** Credited payments, and how many of them have their transfer on the chain. */
   credits: number
   matched: number
   /** Everything that reached the payee since the first payment. */
@@ -105,7 +105,7 @@ const newLedger = (payee: Payee, sinceMs: number): Ledger => ({
   waiting: new Map(),
 })
 
-/** Returns whom a stored payment pays: our option at the time, and on Solana the token account. */
+/** Returns the address that a stored payment pays: from our option at the time, and on Solana the token account. */
 function payeeOf(payload: string | null): Payee | null {
   const { option, destination } = (payload === null ? {} : JSON.parse(payload)) as {
     option?: { network?: string; asset?: string; payTo?: string }
@@ -116,7 +116,7 @@ function payeeOf(payload: string | null): Payee | null {
   return { network: option.network, asset: option.asset, account }
 }
 
-/** What is needed to explain a transfer without a credit, and the current time. */
+/** What explains a transfer without a credit, and the current time. */
 interface Books {
   reader: AuditReader
   nowMs: number
@@ -144,7 +144,7 @@ async function compare(
   }
 }
 
-/** Judges a transfer that no credit names: the money of a payment that was not credited, or an unrelated transfer. */
+/** Judges a transfer that no credit names: it belongs to a payment that was not credited, or to no payment. */
 async function judge(
   { reader, nowMs }: Books,
   key: string | null,

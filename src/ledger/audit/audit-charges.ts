@@ -32,7 +32,7 @@ interface ChargedLine {
 }
 
 /**
- * Each line must be what the request's running total grows by, in whole micro-USD rounded up: a request is rounded once
+ * Each line must be the growth of the request's running total, in whole micro-USD rounded up: a request is rounded once
  * over all its lines, not per line.
  */
 export async function checkCharges(reader: AuditReader, findings: Findings): Promise<void> {
@@ -116,7 +116,9 @@ export async function checkHolds(reader: AuditReader, findings: Findings, expire
   }
 }
 
-/** An `Idempotency-Key` has its own request, charged to the account that claimed it, and an answer once it is done. */
+/**
+ * An `Idempotency-Key` has its own request, charged to the account that claimed the key, and an answer once it is done.
+ */
 export async function checkClaims(reader: AuditReader, findings: Findings): Promise<void> {
   const shared = reader.rows<{ request: string; n: bigint }>(
     'SELECT request, count(*) AS n FROM claim GROUP BY request HAVING count(*) > 1',

@@ -39,7 +39,7 @@ const defaultSchema = 'farebox'
 export async function postgresAuditReader(url: string, schema = defaultSchema): Promise<AuditReader> {
   const { default: driver } = await import('pg')
   const client = new driver.Client({ connectionString: url, application_name: 'farebox audit' })
-  // An error between queries is reported by the next query.
+  // An error between queries shows up in the next query.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -66,7 +66,7 @@ export async function postgresAuditReader(url: string, schema = defaultSchema): 
   }
 }
 
-/** `int8`, `int2`, `int4` and `numeric`: sums of integers have the last type. */
+/** `int8`, `int2`, `int4` and `numeric`, which is the type of sums of integers. */
 const wholeNumbers = new Set([20, 21, 23, 1700])
 
 /** Converts SQLite's question marks to PostgreSQL's numbered parameters. */

@@ -24,7 +24,7 @@ export interface Transfer {
   transaction: string
   /** Base units of USDC, which are micro-USD. */
   amount: bigint
-  /** Returns the key that a payment by this transfer has in the ledger; null if it cannot be a payment. */
+  /** Returns the key of this transfer's payment in the ledger; null if it cannot be a payment. */
   paymentKey(): Promise<string | null>
 }
 
@@ -36,7 +36,7 @@ export interface TransferSource {
 
 /** A node gave no valid answer. The message contains neither its address nor its answer. */
 export class NodeFailed extends Error {
-  /** Whether it answered and refused the request. */
+  /** Whether the node answered and refused the request. */
   readonly refused: boolean
 
   constructor(message: string, refused: boolean, options?: ErrorOptions) {
@@ -123,7 +123,7 @@ export function evmTransfers(rpcUrl: string): TransferSource {
     return low
   }
 
-  /** Nodes limit answers by blocks or rows and report it in many ways, so a refused range is split in half. */
+  /** Nodes limit answers by blocks or rows and report this in many ways, so a refused range is split in half. */
   async function* logsBetween(payee: Payee, from: bigint, to: bigint): AsyncGenerator<Log> {
     const topics = [transferTopic, null, `0x${payee.account.slice(2).toLowerCase().padStart(64, '0')}`]
     const filter = { address: payee.asset, topics, fromBlock: hex(from), toBlock: hex(to) }
@@ -187,7 +187,7 @@ const Executed = z
   .nullable()
 type Executed = NonNullable<z.output<typeof Executed>>
 
-/** Required finality: blocks that are confirmed by two thirds of the stake. */
+/** Required finality: blocks that two thirds of the stake have confirmed. */
 const commitment = 'confirmed'
 
 /** Reads transfers to a token account on Solana from the transactions that name it. */
@@ -245,7 +245,7 @@ function received({ account, asset }: Payee, { meta }: Executed, message: Buffer
   return amountIn(meta.postTokenBalances) - amountIn(meta.preTokenBalances)
 }
 
-/** A versioned message has an extra first byte above 127; the three header bytes follow in both forms. */
+/** A versioned message has an extra first byte above 127; both forms continue with the three header bytes. */
 function accountsOf(message: Buffer): string[] {
   const header = (message[0] ?? 0) > 127 ? 1 : 0
   const [count, start] = shortNumber(message, header + 3)

@@ -18,12 +18,12 @@ export interface AuditReport {
   /** True if there are no findings. */
   ok: boolean
   counts: AuditCounts
-  /** Sums of the system accounts, which store no balance, so they are only computed here. */
+  /** Sums of the system accounts. No balance is stored for them, so they are only computed here. */
   systemMicroUsd: Record<string, bigint>
-  /** The sum of all differences, as magnitudes, between stored balances and holds and the sums of their rows. */
+  /** The sum of all differences, regardless of sign, between stored balances and holds and the sums of their rows. */
   driftMicroUsd: bigint
   findings: AuditFinding[]
-  /** Number of findings that are not listed. */
+  /** How many findings are not listed. */
   findingsLeftOff: number
 }
 

@@ -6,12 +6,13 @@ import { entryRefs, type Line, type Op } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 import { type AlsoCommit, type ChargeOrder, type ChargeParts, type Cost, holdOf, noCost } from './charge-order.ts'
 
-/** A call whose hold another process has ended, and its cost. */
+/** A call whose hold another process has ended, and the call's cost. */
 export interface LostCall {
   order: ChargeOrder
   lines: readonly Line[]
   /**
-   * Whether the caller already has what the lines charge for: then what cannot be charged is lost, without an error.
+   * Whether the caller already has what the lines charge for: then an amount that cannot be charged is lost, without an
+   * error.
    */
   isDelivered: boolean
 }
@@ -19,14 +20,14 @@ export interface LostCall {
 export interface ChargedAnew {
   cost: Cost
   availableMicroUsd: MicroUsd | null
-  /** Why the operations to commit with it were refused. */
+  /** Why the operations that were to be committed with it were refused. */
   refused: Refusal | null
 }
 
 /**
  * Charges a call whose hold is gone, with a hold and a capture in one unit, as far as the credit reaches; the rest is
  * written off. If the process that ended its hold charged its last checkpoint, nothing more is charged, because no
- * request is charged twice. Throws what refuses the hold, if nothing has been delivered yet.
+ * request is charged twice. If nothing has been delivered yet, throws the reason why the hold is refused.
  */
 export async function chargeAnew(parts: ChargeParts, lost: LostCall, alsoCommit: AlsoCommit): Promise<ChargedAnew> {
   const { funding, onHoldLost } = parts
@@ -77,11 +78,11 @@ async function tryAnew(
   const holding = await funding.holdOps({ hold, principal, amount }, { owner, untilMs: atMs + holdLeaseMs })
   const writeOff = microUsd(total - amount)
   const charging: Op[] = [
-    // It starts and ends within one unit, so it does not count among the calls in flight.
+    // It starts and ends within one unit, so it does not count as a call in flight.
     ...holding.map(op => (op.op === 'hold' ? { ...op, mostOpen: null } : op)),
     { op: 'capture', hold, request, model, lines, ...(writeOff > 0n ? { writeOff } : {}), atMs },
   ]
-  // Refused units leave no trace, so each attempt may reuse the name of the call's own entries.
+  // Refused units leave no trace, so each attempt may use the same names for the call's entries.
   const commit = (beside: readonly Op[]): Promise<Outcome> =>
     commitSurely(store, { id: `${holdOf(order)}/anew`, ops: [...charging, ...beside] })
   let outcome = await commit(await alsoCommit(cost))
@@ -93,7 +94,7 @@ async function tryAnew(
   return { cost, availableMicroUsd: availableOf(outcome.balances, principal.account), refused }
 }
 
-/** Commits the operations that belonged to the end of the hold on their own. */
+/** Commits, without the hold, the operations that belonged to its end. */
 async function besideAlone(
   { store }: ChargeParts,
   { order }: LostCall,
@@ -105,7 +106,7 @@ async function besideAlone(
   return { cost, availableMicroUsd: null, refused: outcome && !outcome.ok ? outcome.why : null }
 }
 
-/** Returns what a request was charged so far; null if it was not. */
+/** Returns how much a request was charged so far; null if it was not charged. */
 async function chargedBefore(store: Store, request: string): Promise<Cost | null> {
   const [charge, writeOff, staking] = [entryRefs.charge, entryRefs.writeOff, entryRefs.staking].map(name =>
     name(request),

@@ -9,7 +9,7 @@ import type { Funding } from './funding.ts'
 export interface ChargeOrder {
   /** A UUIDv7: no request is charged twice. */
   request: string
-  /** A UUIDv7 that identifies the hold; the request's by default. A different one if a request is resumed. */
+  /** A UUIDv7 that identifies the hold; the request's id by default. It differs if a request is resumed. */
   holdId?: string
   principal: Principal
   model: string | null
@@ -41,8 +41,8 @@ export const printedCost = ({ usd, staking }: Cost) => ({ usd: toUsdNumber(usd),
 export type AlsoCommit = (cost: Cost) => readonly Op[] | Promise<readonly Op[]>
 
 /**
- * Thrown if what was to be committed with the end of the hold was refused: the hold has ended, and only what was
- * delivered is charged.
+ * Thrown if the operations that were to be committed with the end of the hold were refused. The hold has ended, and
+ * only what was delivered is charged.
  */
 export class AlsoCommitRefused extends Error {
   readonly why: Refusal
@@ -60,8 +60,8 @@ export interface ChargeParts {
   owner: string
   funding: Funding
   onWriteOff(order: ChargeOrder, amount: MicroUsd): void
-  /** Another process ended a call's hold before the call did; part of its cost may be lost. */
+  /** Another process ended a call's hold before the call ended it; part of the call's cost may be lost. */
   onHoldLost?: (order: ChargeOrder, cost: { totalMicroUsd: MicroUsd; lostMicroUsd: MicroUsd }) => void
-  /** Something failed that no caller waits for: work did not report what it owes, or holds were not renewed. */
+  /** A failure for which no caller waits: work did not report its cost, or holds were not renewed. */
   onFailure?: (error: unknown) => void
 }

@@ -25,7 +25,7 @@ export interface OpenedHold {
   order: ChargeOrder
   /** Null if unknown. */
   available: MicroUsd | null
-  /** Runs its end in the span of its request. */
+  /** Runs the end of the charge in the span of its request. */
   within: WithinSpan
 }
 
@@ -70,7 +70,7 @@ export class Charge {
     return this.#ended === null
   }
 
-  /** True once another process has ended the hold: what is delivered from now on would be free. */
+  /** True once another process has ended the hold: anything delivered from now on would be free. */
   get isLost(): boolean {
     return this.#isLost
   }
@@ -83,17 +83,17 @@ export class Charge {
     return this.#held
   }
 
-  /** How far it may still be extended. */
+  /** How much further it may be extended. */
   get restMicroUsd(): MicroUsd {
     return microUsd((this.order.most ?? this.order.amount) - this.#held)
   }
 
-  /** Registers a callback for when this work may cost no more; only for work that can end midway. */
+  /** Registers a callback for the moment when this work may cost no more; only for work that can end midway. */
   whenStopped(run: (error: Error) => void): void {
     this.#whenStopped = run
   }
 
-  /** Told once that the account was suspended; for work that is answered whole, and so cannot end half-way. */
+  /** Called once if the account is suspended; for work whose answer is sent as a whole, and so cannot end midway. */
   whenSuspended(run: (error: Error) => void): void {
     this.#whenSuspended = run
   }
@@ -122,8 +122,8 @@ export class Charge {
   }
 
   /**
-   * Grows the hold by `amount`, or by what its sources still have, while its key is active. Returns null, or why it did
-   * not grow at all.
+   * Grows the hold by `amount`, or by as much as is available, while its key is active. Returns null, or why it did not
+   * grow at all.
    */
   async extend(amount: MicroUsd): Promise<Refusal | null> {
     const { store, clock } = this.#parts
@@ -158,8 +158,8 @@ export class Charge {
 
   /**
    * Charges the lines and frees the rest. Cost beyond the hold is written off, unless the order lets the hold grow that
-   * far. Without lines nothing is charged; neither is a request that a process charged before it died. A hold that
-   * another process ended is made again (`chargeAnew`). Throws `AlsoCommitRefused`.
+   * far. Without lines nothing is charged, and neither is a request that another process charged before it died. If
+   * another process ended the hold, the call is charged under a new one (`chargeAnew`). Throws `AlsoCommitRefused`.
    */
   capture(lines: readonly Line[], alsoCommit?: AlsoCommit): Promise<Charged> {
     this.#ended ??= this.#end({ lines, isDelivered: false }, alsoCommit)
@@ -176,9 +176,7 @@ export class Charge {
     return this.capture([])
   }
 
-  /**
-   * Charges what the meter says is owed, even if `alsoCommit` is refused, because a stream has been delivered by then.
-   */
+  /** Charges the metered cost, even if `alsoCommit` is refused, because a stream has been delivered by then. */
   settle(alsoCommit?: AlsoCommit): Promise<Charged> {
     this.#ended ??= this.#end({ lines: this.#owedNow(), isDelivered: true }, alsoCommit)
     return this.#ended
@@ -259,7 +257,9 @@ export class Charge {
     return commitSurely(this.#parts.store, unit)
   }
 
-  /** Writes what is owed now. One at a time; a failure is harmless, because the next one writes everything again. */
+  /**
+   * Writes the current cost. One write at a time; a failure is harmless, because the next one writes everything again.
+   */
   checkpoint(): Promise<void> {
     this.#checkpoint ??= this.#writeCheckpoint().finally(() => {
       this.#checkpoint = null
@@ -275,8 +275,8 @@ export class Charge {
   }
 
   /**
-   * Receives the outcome of the unit that keeps the hold alive: another process may have ended it because renewals were
-   * missing.
+   * Receives the outcome of the unit that keeps the hold alive: if renewals were missed, another process may have ended
+   * the hold.
    */
   renewed(outcome: Outcome | undefined): void {
     const isGone = outcome && !outcome.ok && (outcome.why === 'no_hold' || outcome.why === 'not_owner')
@@ -294,7 +294,7 @@ export class Charge {
     this.#checkpointMicroUsd = zeroUsd
   }
 
-  /** When what is owed was last looked at. */
+  /** When the cost so far was last read. */
   get lookedAtMs(): number {
     return this.#lookedAtMs
   }
@@ -307,7 +307,7 @@ export class Charge {
     return this.open && this.#parts.clock.now() - this.#renewedAtMs >= holdRenewalMs
   }
 
-  /** Returns the unit that records what is owed; null if that is already recorded. */
+  /** Returns the unit that records the cost so far; null if that is already recorded. */
   checkpointUnit(): Unit | null {
     this.#lookedAtMs = this.#parts.clock.now()
     const lines = this.#owedNow()

@@ -49,7 +49,10 @@ export class Charges {
     return this.#writeOffs
   }
 
-  /** Holds credit. Throws why not: `InsufficientCredit`, `OverBudget`, or the 401, 429 or 503 that answers it. */
+  /**
+   * Holds credit. Throws why it cannot: `InsufficientCredit`, `OverBudget`, or the error that answers the request with
+   * 401, 429 or 503.
+   */
   open(order: ChargeOrder): Promise<Charge> {
     // A stream's reader ends it outside the request.
     const within = forThisSpan()
@@ -81,10 +84,10 @@ export class Charges {
     return this.#open.all().some(({ order }) => holdOf(order) === hold)
   }
 
-  /** Renews every lease that grows old and writes what is owed; notifies a charge whose hold is gone. */
+  /** Renews every lease that is getting old and writes the cost so far; notifies charges whose holds are gone. */
   async renew(): Promise<void> {
     const open = this.#open.all()
-    // Those first that have waited longest, so that each has its turn.
+    // The ones that have waited longest come first, so that each gets its turn.
     const due = open.filter(charge => charge.isCheckpointDue).sort((one, other) => one.lookedAtMs - other.lookedAtMs)
     const metered = due.slice(0, checkpointsATick)
     const old = open.filter(charge => charge.isLeaseOld && !metered.includes(charge))
@@ -101,7 +104,7 @@ export class Charges {
     for (const [index, { charge }] of renewals.entries()) charge.renewed(outcomes?.[index])
   }
 
-  /** A revoked or expired key does not pay for more of a stream. A failed check is repeated with the next renewal. */
+  /** A revoked or expired key pays for no more of a stream. A failed check is repeated with the next renewal. */
   async #stopEndedKeys(charges: readonly Charge[]): Promise<void> {
     const watched = charges.flatMap(charge => (charge.watchedKey === null ? [] : [{ charge, key: charge.watchedKey }]))
     if (!watched.length) return
@@ -137,8 +140,8 @@ export interface PaidWork<Value> {
 }
 
 /**
- * The one path of a paid call: hold, `run`, capture of the lines that `run` returns. An error frees the hold, and so does a
- * suspension of the account, after which no answer of `run` counts.
+ * The only path of a paid call: hold, `run`, capture of the lines that `run` returns. An error frees the hold. So does
+ * a suspension of the account, after which no answer of `run` counts.
  */
 export async function withCharge<Value>(
   charges: Charges,
@@ -167,9 +170,9 @@ export interface Metered<Event> {
 }
 
 /**
- * The same for a stream: the hold is taken before this returns and lives until the last event, an error, or until its
- * `reader` has left, whichever is first; then what is owed is captured. If the charge is stopped, the events end at
- * once with the reason, and the work behind them ends as if the reader had left, so that stopping is never cheaper.
+ * The same for a stream. The hold is taken before this returns and lives until the last event, an error, or until its
+ * `reader` has left, whichever comes first; then the cost so far is captured. If the charge is stopped, the events end
+ * at once with the reason, and the work behind them ends as if the reader had left, so that stopping is never cheaper.
  */
 export async function streamWithCharge<Event>(
   charges: Charges,
@@ -181,7 +184,7 @@ export async function streamWithCharge<Event>(
   const work = begin(charge)
   charge.meter(() => work.owed())
   const events = new ChargedEvents(work, charge)
-  // Some runtimes report that a reader has left only through its signal, and never ask for another event.
+  // Some runtimes report only through its signal that a reader has left, and never ask for another event.
   const end = () => void events.return().catch(() => undefined)
   reader.addEventListener('abort', end, { once: true })
   if (reader.aborted) end()
@@ -189,7 +192,10 @@ export async function streamWithCharge<Event>(
   return { charge, events }
 }
 
-/** Not a generator: one that was never started skips its `finally` when the reader leaves, and the hold would stay. */
+/**
+ * Not a generator: a generator that was never started skips its `finally` when the reader leaves, and the hold would
+ * stay.
+ */
 class ChargedEvents<Event> implements AsyncIterableIterator<Event> {
   readonly #work: Metered<Event>
   readonly #charge: Charge

@@ -21,7 +21,7 @@ export interface Spendable {
   usd: MicroUsd
   /** What is left of today's staking credit; null if the service gives none. */
   staking: MicroUsd | null
-  /** The parts of both that the key's own budget allows. */
+  /** How much of both the key's own budget allows. */
   within: { usd: MicroUsd; staking: MicroUsd }
 }
 
@@ -50,7 +50,7 @@ export class Funding {
     return this.#staking !== null
   }
 
-  /** Returns all that stakes give the caller today, used or not; null if the service gives none. */
+  /** Returns all of today's staking credit of the caller, used or not; null if the service gives none. */
   async stakingToday(principal: Principal): Promise<MicroUsd | null> {
     if (!this.#staking) return null
     return (await this.#staking.today(principal))?.granted ?? zeroUsd
@@ -72,12 +72,12 @@ export class Funding {
     return { usd, staking, within: { usd: atMost(left.usd, usd), staking: atMost(left.staking, staking ?? zeroUsd) } }
   }
 
-  /** Not for paid calls, where the hold decides. */
+  /** Not for paid calls, because the hold decides on those. */
   isSuspended(account: string): Promise<boolean> {
     return isSuspended(this.#store, account)
   }
 
-  /** Returns what is left of one limit of a key's budget, and when it resets, for a 402. */
+  /** Returns how much is left of one limit of a key's budget, and when it resets, for a 402. */
   async keyLimit(principal: Principal, limit: 'usd' | 'staking'): Promise<KeyLimitReached['budget']> {
     if (principal.kind !== 'key' || !principal.budget) return undefined
     const { keyId, budget } = principal
@@ -124,7 +124,7 @@ export class Funding {
       case 'over_budget':
         return new OverBudget('usd', amount)
       case 'no_key':
-        // Revoked by another process a moment ago.
+        // Another process revoked it a moment ago.
         return authenticationFailed()
       case 'too_many_open':
         return tooManyInFlight(this.#clock.now())
@@ -138,7 +138,7 @@ export class Funding {
   }
 }
 
-/** Explains why `needed` is not available: too little credit, or a limit of the key. */
+/** Explains why `needed` is not available: the credit is too low, or a limit of the key is reached. */
 export function shortage({ usd, staking, within }: Spendable, needed: MicroUsd): InsufficientCredit | OverBudget {
   const all = staking ?? zeroUsd
   if (usd + all < needed || totalOf({ usd, staking, within }) >= needed) return new InsufficientCredit(needed)
@@ -155,9 +155,9 @@ const atMost = (limit: MicroUsd | null, amount: MicroUsd): MicroUsd =>
   limit !== null && limit < amount ? limit : amount
 
 /**
- * Returns how far an open hold may still be extended. It uses its own day of staking credit and its own period of the
- * key's budget, whatever day it is now, within the limits when it was opened and its key's current ones. Another call
- * may use it first: only the extension decides.
+ * Returns how much further an open hold may be extended. It uses the hold's own day of staking credit and its own
+ * period of the key's budget, whatever day it is now, within both the limits when it was opened and its key's current
+ * ones. Another call may use the credit first: only the extension decides.
  */
 export async function leftForHold(store: Store, hold: string): Promise<MicroUsd> {
   const row = await store.read
@@ -177,7 +177,7 @@ export async function leftForHold(store: Store, hold: string): Promise<MicroUsd>
     .select([
       sql<bigint>`a.posted - a.held`.as('account_usd'),
       sql<bigint | null>`s.granted_usd - s.spent_usd - s.held_usd`.as('day_usd'),
-      // Null if the hold had no budget and so counts in no period.
+      // Null if the hold had no budget, and so counts in no period.
       sql<bigint | null>`u.spent_usd + u.held_usd`.as('used_usd'),
       sql<bigint | null>`u.spent_staking_usd + u.held_staking_usd`.as('used_staking_usd'),
       'h.budget_usd',
@@ -191,7 +191,7 @@ export async function leftForHold(store: Store, hold: string): Promise<MicroUsd>
   return microUsd(staking + within([row.budget_usd, row.now_usd], row.used_usd, row.account_usd))
 }
 
-/** Returns the part of an amount that the limits leave after this much was used. */
+/** Returns how much of an amount the limits leave after this much was used. */
 function within(limits: (bigint | null)[], used: bigint | null, amount: bigint): bigint {
   let most = amount
   for (const limit of limits) if (limit !== null && used !== null && limit - used < most) most = limit - used
@@ -213,7 +213,7 @@ export class InsufficientCredit extends Error {
 
 /** Thrown before anything happened: the account may have the credit, but this key's own limit is reached. */
 export class OverBudget extends Error {
-  /** Which of the key's limits. */
+  /** The limit that is reached. */
   readonly limit: 'usd' | 'staking'
   readonly #neededMicroUsd: MicroUsd | null
 

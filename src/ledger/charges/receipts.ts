@@ -21,7 +21,7 @@ import { startsWithUuidV7, uuidV7, uuidV7Floor } from '../store/uuid-v7.ts'
 
 interface ReceiptPage {
   limit: number
-  /** The item after which the page begins, as named by `next`. */
+  /** The item before the first one of the page, as named by the previous page's `next`. */
   before?: string | undefined
 }
 
@@ -74,7 +74,7 @@ export class ChargeReceipts {
     return { charge: this.#key.sign(charge), refund: refund && this.#key.sign(refund) }
   }
 
-  /** Calls of months that were compacted are in sums, which are no receipts of theirs. */
+  /** Calls of compacted months are part of sums, which have no receipts. */
   async #notFound(request: string) {
     const compaction = this.#store.read.selectFrom('compaction').select('before_ms')
     const row = startsWithUuidV7(request) ? await compaction.executeTakeFirst() : undefined
@@ -127,7 +127,7 @@ export class ChargeReceipts {
     throw fieldError(['before'], message)
   }
 
-  /** Selects by name only, for the same reason. */
+  /** Selects only by name, for the same reason. */
   async #entriesOf(account: string, requests: readonly string[]): Promise<ReceiptEntry[]> {
     if (requests.length === 0) return []
     const refs = requests.flatMap(request => Object.values(entryRefs).map(ref => ref(request)))
@@ -234,7 +234,9 @@ export class SigningKey {
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url')
 
-/** A longer receipt is left out of the answer's headers, because some proxies accept only 8 kB for all of them. */
+/**
+ * A longer receipt is left out of the answer's headers, because some proxies accept only 8 kB for all headers together.
+ */
 export const receiptHeaderCharacters = 4_096
 
 /** Published keys: one per rotation of the service's secret, so these last a lifetime. */

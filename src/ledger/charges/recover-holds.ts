@@ -8,8 +8,8 @@ import { type Op, readOwed } from '../store/units.ts'
 import { uuidV7 } from '../store/uuid-v7.ts'
 
 /**
- * Ends holds whose process died: charges what their last checkpoint says, and frees a hold without one. A live lease is
- * never touched, so other processes' work is safe; nor is any lease while this clock cannot be trusted. Returns how
+ * Ends holds whose process died: charges the cost in their last checkpoint, and frees holds without one. A live lease
+ * is never touched, so other processes' work is safe; nor is any lease while this clock cannot be trusted. Returns how
  * many it ended.
  */
 export async function recoverHolds(
@@ -31,14 +31,14 @@ export async function recoverHolds(
 }
 
 /**
- * Runs once at the start, before `owner` serves. If no other process writes, the holds of other owners end at once, so
- * that no caller is refused for credit that a dead process holds. If others may write, nothing ends yet: after an
- * outage their leases have lapsed, and they need a moment to renew them.
+ * Runs once at the start, before `owner` serves. If no other process writes, other owners' holds end at once, so that
+ * no caller is refused because a dead process holds the credit. If others may write, nothing ends yet: after an outage
+ * their leases have lapsed, and they need a moment to renew them.
  */
 export async function recoverHoldsAtStart(store: Store, clock: Clock, owner: string): Promise<number> {
   if (!store.soleOwner) return 0
   const how: How = { atMs: clock.now(), guard: {} }
-  // A set that fails has changed nothing, and the following units report which hold failed and why.
+  // A set that fails has changed nothing, and the units that follow report which hold failed and why.
   let ended = (await store.endHoldsOfOthers?.(owner, how.atMs).catch(() => 0)) ?? 0
   for (;;) {
     const count = await endEach(store, await holds(store).where('lease_owner', '!=', owner).execute(), how)
@@ -83,7 +83,7 @@ async function endEach(store: Store, dead: readonly DeadHold[], how: How): Promi
     dead.map(hold => endingOf(hold, how)),
     how.atMs,
   )
-  // Its request was charged under another hold, so this one owes nothing.
+  // Its request was charged under another hold, so this hold charges nothing.
   const charged = dead.filter((_, index) => whyOf(outcomes[index]) === 'request_charged')
   const freed = await commitEach(
     store,
@@ -117,19 +117,19 @@ interface Seen {
 }
 
 /**
- * Lapsed holds, and since when this process has seen them lapsed. After an outage everyone's have lapsed, and the first
- * process to check would end holds that others are about to renew; so a hold is ended only if it stays lapsed for
- * longer than a renewal takes while the ledger answers.
+ * Lapsed holds, and since when this process has seen them as lapsed. After an outage all holds have lapsed, and the
+ * first process to check would end holds that others are about to renew. So a hold is ended only if it stays lapsed,
+ * while the ledger answers, for longer than a renewal takes.
  */
 export class LapsedHolds {
   #before = new Map<string, Seen>()
   #now = new Map<string, Seen>()
   #lookedAtMs = 0
 
-  /** One check of the ledger, whose failure is the caller's. */
+  /** Runs one check of the ledger; the caller handles its failure. */
   async look(clock: Clock, run: () => Promise<unknown>): Promise<void> {
     await run()
-    // Those that this check did not see have been renewed or ended.
+    // Holds that this check did not see have been renewed or have ended.
     this.#before = this.#now
     this.#now = new Map()
     this.#lookedAtMs = clock.now()

@@ -13,7 +13,7 @@ export interface CompactedMonth {
   fromMs: number
   toMs: number
   accounts: number
-  /** The number of entries to remove, and of the sums that replace them. */
+  /** How many entries are removed, and how many sums replace them. */
   entries: number
   sums: number
 }
@@ -98,8 +98,8 @@ async function* accountsOf(read: Reading): AsyncGenerator<string> {
 }
 
 /**
- * Entries are ordered by time, except that the clocks of processes may differ by up to this much. An entry younger than
- * this ends the search.
+ * Entries are in order of time, except that the clocks of processes may differ by up to this much. An entry younger
+ * than this ends the search.
  */
 const outOfOrderMs = hourMs
 
@@ -128,7 +128,7 @@ async function* runsOf(read: Reading, account: string, beforeMs: number): AsyncG
   if (run.length) yield run
 }
 
-/** A request is never cut in two. */
+/** A request's entries are never split. */
 const goesOn = (run: readonly OldEntry[], last: OldEntry, next: OldEntry): boolean =>
   last.request === next.request ||
   (run.length < foldedAtOnce && monthOf(last.created_at_ms).fromMs === monthOf(next.created_at_ms).fromMs)

@@ -11,7 +11,7 @@ export const foldedColumns = [
 
 export type OldEntry = Pick<Selectable<EntryTable>, (typeof foldedColumns)[number]>
 
-/** Prefix of a sum's request and of the SKUs of its lines, so that they differ from those of calls. */
+/** Prefix of a sum's request and of the SKUs of its lines, which distinguishes them from those of calls. */
 const archived = 'archived'
 
 /** Whether a request is itself a sum of earlier ones. */
@@ -20,7 +20,7 @@ export const isFolded = (request: string): boolean => request.startsWith(`${arch
 /** One unit of such a line is a micro-USD, because the calls that it replaces may have had different prices. */
 const microUsdInPico = 1_000_000n
 
-/** Requests that one key paid for, in one period of its budget and with one day's staking credit or none. */
+/** Requests that one key paid for, in one period of its budget, and with staking credit of one day or none. */
 interface Group {
   payer: Pick<OldEntry, 'api_key' | 'budget_period' | 'budget_start_ms' | 'staking_day_ms'>
   writtenOff: bigint
@@ -30,7 +30,7 @@ interface Group {
 
 /**
  * Folds consecutive entries of one account and month, all of complete requests without refunds, into one charge for
- * each group of payers and one line for each model and SKU. Each sum is an ordinary entry, so that every sum over the
+ * each group of payers, with one line for each model and SKU. Each sum is an ordinary entry, so that every sum over the
  * entries, above all the audit's, stays the same.
  */
 export function foldRun(run: readonly OldEntry[]): FoldedEntry[] {
@@ -113,7 +113,7 @@ function addTo(group: Group, { kind, amount, model, sku }: OldEntry): void {
   }
 }
 
-/** Amounts that others paid come before the lines, as in each charge, so that no entry leaves a negative balance. */
+/** The parts that others paid come before the lines, as in each charge, so that no entry leaves a negative balance. */
 function givenOf(group: Group): Sum[] {
   const rest = { group, line: 0, model: null, sku: null }
   return [

@@ -35,7 +35,7 @@ export interface AddKey {
   /** Maximum number of active keys of the account, including this one. */
   mostActive?: number
   expiresAtMs: number | null
-  /** Absent or null: the key may spend all that its account has. */
+  /** Absent or null: the key may spend all credit of its account. */
   budget?: KeyBudget | null
   atMs: number
 }
@@ -63,7 +63,7 @@ export interface KeyState {
 }
 
 /**
- * Replaces a key's budget. It counts what is held from now on, and within the same kind of period what was held before.
+ * Replaces a key's budget. It counts what is held from now on, and, if the kind of period stays, what was held before.
  * An open hold keeps the limits with which it was opened, unless the new ones are lower.
  */
 export interface SetKeyBudget {
@@ -122,8 +122,8 @@ export interface ResumeAccount {
 }
 
 /**
- * Changes an operator's row if `fence` is the row's current number, 0 if it does not exist yet; a change adds 1. `set:
- * null` removes the row. Refused as `operator_moved`, or as `last_owner` if no owner would be left.
+ * Changes an operator's row if `fence` is the row's current number, or 0 if the row does not exist yet; a change adds
+ * 1. `set: null` removes the row. Refused as `operator_moved`, or as `last_owner` if no owner would be left.
  */
 export interface MoveOperator {
   op: 'operator'
@@ -148,7 +148,7 @@ export interface NoteAct {
   actor: string
   act: OperatorAct
   account: string | null
-  /** What the action concerned besides an account: a key, a request. */
+  /** What the action was about, other than the account: a key or a request. */
   subject: string | null
   reason: string | null
   /** JSON texts of the changed values. */

@@ -19,8 +19,8 @@ interface Waiting<Row> {
 
 /**
  * Groups a read that comes with every request, of one row by any of its keys. Calls until `setImmediate` share one
- * statement, like commits, because a statement costs far more than a row; each is built and compiled once per database.
- * `build` receives placeholders for the keys, and `keyOf` returns a row's key.
+ * statement, like commits, because a statement costs far more than a row. Each statement is built and compiled once per
+ * database. `build` receives placeholders for the keys, and `keyOf` returns a row's key.
  */
 export function groupedRead<Row>(
   build: (read: Kysely<Tables>, keys: readonly string[]) => Compilable<Row>,
@@ -103,7 +103,7 @@ class Groups<Row> {
   }
 }
 
-/** Returns how many of these units, from the first on, go into one commit: limited by number and by text. */
+/** Returns how many of these units, from the first on, go into one commit: limited by number and by length of text. */
 export function nextBatch(waiting: readonly { unit: Unit }[]): number {
   let characters = 0
   const end = waiting.findIndex(({ unit }, index) => {
@@ -113,7 +113,7 @@ export function nextBatch(waiting: readonly { unit: Unit }[]): number {
   return end === -1 ? waiting.length : end
 }
 
-/** Only these carry texts without the small limit of names. */
+/** Only these carry texts that are longer than a name may be. */
 function charactersOf({ ops }: Unit): number {
   let characters = 0
   // Units are not validated yet, and an invalid one must not stop the queue.
@@ -131,7 +131,7 @@ const realSetTimeout = setTimeout
 /**
  * Decides when the next batch is sent: at the next `setImmediate`, or after a large batch, once as many units have
  * gathered again or `gatherMs` have passed. The callers of a large batch return within a moment, and a unit in a larger
- * one costs less; for small ones a timer would only add to their wait.
+ * batch costs less; after a small batch, a timer would only delay them.
  */
 export class Gathering {
   readonly #send: () => void
@@ -150,7 +150,7 @@ export class Gathering {
     this.#lastUnits = units
   }
 
-  /** This many units wait. `isUrgent` if something else must be done, or nothing more will come. */
+  /** This many units wait. `isUrgent` if other work must run, or no more units will come. */
   wait(units: number, isUrgent: boolean): void {
     if (this.#isDue) return
     if (isUrgent || this.#lastUnits < gatherFromUnits || units >= this.#lastUnits) this.#sendSoon()

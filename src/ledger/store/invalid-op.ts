@@ -9,11 +9,11 @@ import {
 import { isReservedRef, type Line, type Op, type Unit } from './units.ts'
 import { startsWithUuidV7 } from './uuid-v7.ts'
 
-/** The position of a refusal that no single operation caused. */
+/** The position of a refusal for which no single operation is the reason. */
 const wholeUnit = -1
 
 /**
- * Returns the index of the first operation that no store could apply, −1 if the unit itself is wrong, null if it is
+ * Returns the index of the first operation that no store could apply, −1 if the unit itself is wrong, null if all are
  * valid.
  */
 export function invalidOp(unit: Unit): number | null {
@@ -37,10 +37,10 @@ const jsonMembers = new Set([
   'proofs',
 ])
 
-/** No negative money, no fraction, no unlimited text: nothing that the columns could not hold. */
+/** No negative money, no fraction, no unlimited text: every value must fit into its column. */
 function isSound(value: object): boolean {
   const members = value as Record<string, unknown>
-  // Iterates names, because creating pairs takes more than twice as long, for every unit that is written.
+  // Iterates over names, because creating pairs takes more than twice as long, for every unit that is written.
   for (const name of Object.keys(members)) if (!isSoundMember(name, members[name])) return false
   return true
 }

@@ -8,8 +8,8 @@ interface Known {
 }
 
 /**
- * Balances as the outcomes of this process's own units left them: almost every request reads a balance, which its
- * account's previous request has just reported. Only for a store to which no other process writes.
+ * Balances as this process's own units left them. Almost every request reads a balance that its account's previous
+ * request has just reported. Only for a store to which no other process writes.
  */
 export class LearntBalances implements KnownBalances {
   readonly #known = new RecentMap<Known>(knownRowsMost)
@@ -20,7 +20,7 @@ export class LearntBalances implements KnownBalances {
     return known && performance.now() - known.atMs <= balanceKnownForMs ? known.balance : undefined
   }
 
-  /** Must be called in the order of the commits. The first outcome of a repeated unit is not news. */
+  /** Must be called in the order of the commits. The first outcome of a repeated unit is old, so it changes nothing. */
   learn(outcome: Outcome): void {
     if (!outcome.ok || outcome.again) return
     this.#changes++
@@ -33,7 +33,7 @@ export class LearntBalances implements KnownBalances {
     this.#known.clear()
   }
 
-  /** A read is not cached if an outcome came in the meantime, which may be newer. */
+  /** A read is not cached if an outcome arrived in the meantime, because the outcome may be newer. */
   async read(readNow: () => Promise<Balance | null>): Promise<Balance | null> {
     const before = this.#changes
     const balance = await readNow()

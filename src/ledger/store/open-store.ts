@@ -4,7 +4,7 @@ import { type Store, StoreError } from './store.ts'
 
 export type DatabasePlace = { engine: 'sqlite'; path: string } | { engine: 'postgres'; url: string }
 
-/** A scheme has two letters or more; one letter is a drive. */
+/** A scheme has two letters or more; a single letter is a drive. */
 const scheme = /^([a-z][a-z0-9+.-]+):/i
 
 /**
@@ -40,7 +40,7 @@ export async function openStore(database: string, trouble: StoreTrouble = {}): P
   return openSqliteStore({ path: place.path })
 }
 
-/** Opens a database for reading alone, as a thread beside the service does. `pool` and `schema` are PostgreSQL's. */
+/** Opens a database only for reading, as a thread beside the service does. `pool` and `schema` are for PostgreSQL. */
 export async function openReader(place: DatabasePlace, schema: string, pool: ReadingOptions): Promise<Store['read']> {
   if (place.engine === 'sqlite') {
     const { openSqliteReader } = await import('./sqlite/open.ts')

@@ -17,7 +17,7 @@ import type { Tables } from './tables.ts'
 import type { Unit } from './units.ts'
 import { uuidV7Floor } from './uuid-v7.ts'
 
-/** Where the service keeps everything that must survive. Two implementations, one contract. */
+/** Where the service keeps everything that must survive. Two implementations, one interface. */
 export interface Store {
   /**
    * Resolves after the commit is durable, with one outcome per unit in order. Rejects only if the outcome is unknown.
@@ -34,7 +34,7 @@ export interface Store {
    * or capture stay open. Absent if other processes write too.
    */
   endHoldsOfOthers?(owner: string, atMs: number): Promise<number>
-  /** Balances as the last outcomes left them; absent if other processes write too. */
+  /** Balances as the last outcomes left them; absent if other processes also write. */
   readonly balances?: KnownBalances
   /**
    * Returns how far this process's clock is from the store's own, which every process can read; at most
@@ -62,7 +62,7 @@ export interface Balance {
 
 /** Balances after everything that was acknowledged, without querying the database. */
 export interface KnownBalances {
-  /** Returns undefined if it must be read. */
+  /** Returns undefined if the balance must be read. */
   get(account: string): Balance | undefined
   /** Reads a balance, and caches it for `get`. */
   read(readNow: () => Promise<Balance | null>): Promise<Balance | null>
@@ -85,7 +85,10 @@ interface Refused {
   why: Refusal
 }
 
-/** The order of preconditions is part of the contract: existence, then state, then funds, then amount. */
+/**
+ * Preconditions are checked in a fixed order, which is part of the contract: existence, then state, then funds, then
+ * amount.
+ */
 export type Refusal =
   | 'no_account'
   | 'no_key'
@@ -126,20 +129,20 @@ export type StoreFailure =
   | 'unit_failed'
   /** The database or its disk could not be reached; a unit left no trace. */
   | 'unreachable'
-  /** A rule of the tables refused a unit, so rows were changed from outside. It left no trace. */
+  /** A rule of the tables refused a unit, so rows were changed from outside. The unit left no trace. */
   | 'broken_rule'
   | 'queue_full'
   | 'writer_dead'
   | 'closed'
   | 'folder_in_use'
   | 'unusable_database'
-  /** The file cannot be read by SQLite, or is gone; only a backup restores the ledger. */
+  /** SQLite cannot read the file, or the file is gone; only a backup restores the ledger. */
   | 'damaged_database'
 
 /** A failure of the store itself. A refused unit is an outcome, never an error. */
 export class StoreError extends Error {
   readonly kind: StoreFailure
-  /** The two parts of the message, if it says what to do. */
+  /** Both parts of the message, if it says what to do. */
   readonly failure: { fact: string; nextStep: string } | null
 
   constructor(kind: StoreFailure, message: string, options: ErrorOptions & { failure?: StoreError['failure'] } = {}) {
@@ -176,7 +179,7 @@ const reasonCharacters = 200
 
 /**
  * Returns why the ledger could not be read or written, if that is what an error means, in the words of the code that
- * noticed. Otherwise null.
+ * noticed it. Otherwise null.
  */
 export function awayReason(error: unknown): string | null {
   const isAway = error instanceof StoreError ? awayKinds.has(error.kind) : isAwayOfSqlite(error)
@@ -203,8 +206,8 @@ function deepest(error: unknown): string {
 }
 
 /**
- * Repeats a unit whose outcome stayed unknown: its id makes the repeat return the first outcome. Throws the first error
- * after which the unit may have been applied, because a later one from an unreachable store does not undo that.
+ * Repeats a unit whose outcome stayed unknown; its id makes the repeat return the first outcome. Throws the first error
+ * after which the unit may have been applied: a later error from an unreachable store does not change that.
  */
 export async function commitSurely(store: Pick<Store, 'commit'>, unit: Unit): Promise<Outcome> {
   let unknown: unknown = null
@@ -245,8 +248,8 @@ interface Pruned {
 }
 
 /**
- * Deletes what can no longer be asked for: old outcomes, expired nonces, old claims without work, old rows of the limit
- * log. Called on a timer by the service. Works slice by slice, so that commits run in between.
+ * Deletes rows that no one can ask for any more: old outcomes, expired nonces, old claims without work, old rows of the
+ * limit log. The service calls it on a timer. It works slice by slice, so that commits run in between.
  */
 export async function pruneStore(store: Pick<Store, 'prune'>, nowMs: number): Promise<Pruned> {
   const longAgo = { table: 'unit', beforeId: uuidV7Floor(Math.max(0, nowMs - unitRetentionMs)) } as const

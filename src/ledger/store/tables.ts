@@ -34,7 +34,7 @@ export interface Tables {
   compaction: CompactionTable
 }
 
-/** Only customers: system accounts store no balance, so that no row is contended by everyone. */
+/** Only customers. System accounts store no balance, so that no row is changed by every request. */
 interface AccountTable {
   id: string
   kind: OpenAccount['kind']
@@ -57,7 +57,7 @@ interface CustomerTable {
   changed_at_ms: number
 }
 
-/** Append-only: every act of an operator, written in the unit of the act. */
+/** Append-only: every action of an operator, written in the unit of the action. */
 interface OperatorActTable {
   seq: Generated<number>
   at_ms: number
@@ -169,7 +169,7 @@ interface UnitTable {
 export interface EntryTable {
   /** Order of commit. */
   seq: Generated<number>
-  /** The unit that wrote it and its position in it; shown in lists. */
+  /** The unit that wrote it and its position in that unit; shown in lists. */
   id: string
   kind: 'TOP_UP' | 'CHARGE' | 'REFUND' | 'GRANT' | 'STAKING' | 'WRITE_OFF'
   /** The customer's side of the row. */
@@ -190,11 +190,14 @@ export interface EntryTable {
   units: bigint | null
   unit_price_pico_usd: bigint | null
   reason: string | null
-  /** For a charge and what belongs to it: the key that called, and the period of its budget in which it counts. */
+  /**
+   * For a charge and the entries that belong to it: the key that called, and the period of its budget in which it
+   * counts.
+   */
   api_key: string | null
   budget_period: BudgetPeriod | null
   budget_start_ms: number | null
-  /** For a STAKING row: whose day's credit it is. */
+  /** For a STAKING row: the day whose credit it uses. */
   staking_day_ms: number | null
   created_at_ms: number
 }
@@ -209,7 +212,7 @@ interface DaySumTable {
   /** Signed, as the customer sees it. */
   effect_usd: bigint
   entries: number
-  /** Charged ones; counted by their first line. */
+  /** Charged requests, counted by their first line. */
   requests: number
 }
 
@@ -236,7 +239,7 @@ export interface JobTable {
   updated_at_ms: number
 }
 
-/** The request, while the job may still need it; it contains callers' uploads, and is deleted when the job ends. */
+/** The request, while the job may still need it. It contains callers' uploads, and is deleted when the job ends. */
 interface JobInputTable {
   job: string
   /** JSON text. */
@@ -283,7 +286,7 @@ interface ClaimAnswerTable {
   answer: string
 }
 
-/** At most one row; none means open. */
+/** At most one row; none means that the ledger is open. */
 interface LedgerStateTable {
   state: 'open' | 'read_only'
   reason: string

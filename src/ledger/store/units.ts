@@ -50,7 +50,7 @@ export type Op =
   | MarkSecret
   | PublishReceiptKey
 
-/** Who does work that outlives a call: recovery touches only expired leases. */
+/** The owner of work that outlives a call, and until when: recovery touches only expired leases. */
 export interface Lease {
   owner: string
   untilMs: number
@@ -117,7 +117,7 @@ export interface Capture {
   request: string
   model: string | null
   lines: readonly Line[]
-  /** What the lines cost beyond the hold: booked as a loss of the service. At most their sum. */
+  /** The part of the lines' cost beyond the hold, booked as a loss of the service. At most their sum. */
   writeOff?: MicroUsd
   /** For recovery: a live lease is never touched. */
   onlyIfExpired?: { atMs: number }
@@ -149,8 +149,8 @@ interface Credit {
 }
 
 /**
- * Returns what a captured request was charged, once: the lines less their write-off as one entry. Staking credit
- * returns to its day (and is lost if that day is over), and the key's budget to that period.
+ * Returns a captured request's charge, once: the lines less their write-off, as one entry. Staking credit returns to
+ * its day (and is lost if that day is over), and the key's budget to that period.
  */
 interface Refund {
   op: 'refund'
@@ -274,8 +274,8 @@ export interface SetLedgerState {
 }
 
 /**
- * Appends to the ledger's list of the service's secrets, the newest of which is current. Of two for one position, one
- * is refused.
+ * Appends to the ledger's list of the service's secrets, the newest of which is current. If two are added for one
+ * position, one is refused.
  */
 interface MarkSecret {
   op: 'secret'

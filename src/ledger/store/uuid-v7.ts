@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Random bytes are generated for this many ids at once, because generating costs more than an id. */
+/** Random bytes are generated for this many ids at once, because generating them costs more than an id. */
 const poolIds = 128
 const randomBytesPerId = 10
 

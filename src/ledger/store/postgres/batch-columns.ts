@@ -4,8 +4,8 @@ import { lockFor, noLocks, type SentUnit } from './sent-unit.ts'
 
 /**
  * One operation as the batch function receives it, in the order of its columns. Operations that are rare compared with
- * holds and captures carry their specific members as JSON. Those that compare and set use `owner` for the state that
- * was seen, `word` for the next one and `amount` for the fence.
+ * holds and captures carry their specific members as JSON. Operations that compare and set use `owner` for the state
+ * that was seen, `word` for the next one and `amount` for the fence.
  */
 interface OpRow {
   kind: Op['op']
@@ -109,8 +109,8 @@ export function batchValues(units: readonly SentUnit[]): (string | null)[] {
 }
 
 /**
- * Whether the batch function may look up everything about this operation before the first of the batch is applied. It
- * finds out itself whether a budget or staking credit is involved.
+ * Whether everything about this operation may be looked up before the first operation of the batch is applied. The
+ * function itself finds out whether a budget or staking credit is involved.
  */
 function mayBePlain(op: Op, changed: ReadonlySet<string>): boolean {
   switch (op.op) {
@@ -133,7 +133,8 @@ function noteChange(op: Op, changed: Set<string>): void {
 
 /**
  * Whether earlier additions of the batch must be written before this operation, because it looks for a row with the
- * same name. Keeps all names of the batch: a unit that was applied before writes nothing, which is unknown here.
+ * same name. Remembers all names of the batch, because it is not known here which units were applied before and write
+ * nothing.
  */
 function mustFlush(op: Op, named: Set<string>): boolean {
   const own = namesOfRows(op)

@@ -20,7 +20,7 @@ export interface Database {
   schema: string
 }
 
-/** The database exists but is not suitable for money, or not configured suitably. Retrying would not help. */
+/** The database exists, but it or its configuration is not suitable for money. Retrying would not help. */
 export class UnsuitableDatabase extends Error {}
 
 /** Settings of every connection, which are verified afterwards. */
@@ -86,7 +86,7 @@ async function checkServer(client: pg.Client): Promise<void> {
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`)
   const [server] = rows
   if (!server) throw new UnsuitableDatabase('it does not answer queries about its settings')
-  // A standby may be about to take over, so only this is worth retrying.
+  // A standby may be about to become the primary, so only this failure is worth retrying.
   if (server.standby) throw new Error('The database is a standby and accepts no writes.')
   if (server.fsync !== 'on') throw new UnsuitableDatabase('it runs with fsync off and would lose money in a power cut')
   if (server.synchronous_commit !== 'on') throw new UnsuitableDatabase('it does not accept synchronous_commit = on')
@@ -108,8 +108,8 @@ export class DatabaseAway extends Error {
 }
 
 /**
- * The only connection that writes. If it is lost, the same statement is sent again over a new one: its user sends only
- * what may be repeated.
+ * The only connection that writes. If it is lost, the same statement is sent again over a new one, so callers send only
+ * statements that may be repeated.
  */
 export class WriterLink {
   readonly #database: Database
@@ -157,8 +157,8 @@ export class WriterLink {
   }
 
   /**
-   * A panic, for example from a full disk, has the code of an ordinary error, but ends the connection with an unknown
-   * outcome.
+   * A panic, for example because of a full disk, has the code of an ordinary error, but ends the connection with an
+   * unknown outcome.
    */
   async #answers(): Promise<boolean> {
     if (!this.#client) return false
@@ -225,7 +225,7 @@ export const isStatementError = (error: unknown): error is DatabaseError =>
 /** A write was refused because the database has become a standby: another one is the primary now. */
 const isNoPrimary = ({ code }: DatabaseError): boolean => code === '25006'
 
-/** Deadlock, conflict, timeout, too few locks: they say nothing about the units. */
+/** Deadlock, conflict, timeout, too few locks: these say nothing about the units. */
 const transientCodes = new Set(['40P01', '40001', '55P03', '57014', '53200'])
 
 export const isTransient = (error: unknown): boolean => isStatementError(error) && transientCodes.has(error.code)

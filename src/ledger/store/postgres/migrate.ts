@@ -40,7 +40,7 @@ export const migrations: Record<string, Migration> = {
   '0017-operators': operators,
 }
 
-/** Any number, as long as nothing else in the database locks it. */
+/** Any number that nothing else in the database locks. */
 const startLock = 7_402_184_360_125_511
 
 /** Brings the tables up to date, completely or not at all; processes that start together do so one after another. */
@@ -57,7 +57,7 @@ export async function migratePostgres(database: Database, steps = migrations): P
   }
 }
 
-/** Most starts find nothing to do, and then neither wait for others nor scan the catalogue. */
+/** Most starts find nothing to do, so they neither wait for other processes nor scan the catalogue. */
 async function isUpToDate(client: pg.Client, schema: string, steps: Record<string, Migration>): Promise<boolean> {
   const table = `${schema}.kysely_migration`
   const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [table])

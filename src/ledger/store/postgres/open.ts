@@ -71,7 +71,9 @@ export async function openPostgresStore({
   }
 }
 
-/** Each process judges leases by its own clock: one far ahead would end what others are working on. */
+/**
+ * Each process judges leases by its own clock: a process whose clock is far ahead would end work that others still do.
+ */
 async function checkClock(link: WriterLink, clock: Clock): Promise<void> {
   const differenceMs = await clockDifference(clock, async () => {
     const { rows } = await link.send<{ now_ms: string }>({ text: databaseTimeText })
@@ -131,7 +133,7 @@ export async function clockDifference(clock: Clock, ask: () => Promise<number>):
   const beforeMs = clock.now()
   const databaseMs = await ask()
   const afterMs = clock.now()
-  // The database read its clock somewhere in between, so a slow answer is not a difference.
+  // The database read its clock somewhere in between, so a slow answer is no difference.
   return Math.max(0, beforeMs - databaseMs, databaseMs - afterMs)
 }
 
@@ -152,7 +154,10 @@ export async function openPostgresReader(
   return new Kysely<Tables>({ dialect })
 }
 
-/** Whose connections they are, how many, the longest statement, and how often one is sent over a lost connection. */
+/**
+ * The name, the number and the longest statement of its connections, and how often a statement is sent again after its
+ * connection was lost.
+ */
 export interface ReadingOptions {
   name: string
   connections: number
@@ -187,7 +192,7 @@ async function readingPool(
         jit: 'off',
       }),
   })
-  // An idle connection that breaks is removed from the pool by then.
+  // By then, the pool has removed an idle connection that broke.
   pool.on('error', () => undefined)
   return pool
 }
@@ -234,7 +239,7 @@ function statementNames(): (text: string) => string | undefined {
   }
 }
 
-/** A process of a newer release has added a column to the table since the statement was prepared. */
+/** A newer release has added a column to the table since the statement was prepared. */
 const planIsOutdated = '0A000'
 
 interface Sending {

@@ -7,8 +7,8 @@ export interface OpeningFailure {
 const setElsewhere = 'or correct `database` or DATABASE_URL.'
 
 /**
- * Words why a database at this address could not be opened, by PostgreSQL's code or Node's: the driver's own message may be
- * in any language, and may repeat the address with its password.
+ * Explains why a database at this address could not be opened, by PostgreSQL's code or Node's: the driver's own message
+ * may be in any language, and may repeat the address with its password.
  */
 export function openingFailure(error: unknown, url: string): OpeningFailure | null {
   const { code } = error as NodeJS.ErrnoException

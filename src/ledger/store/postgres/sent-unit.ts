@@ -9,11 +9,14 @@ export interface SentUnit {
   unit: Unit
   /** The operation that no store could apply; null if all are valid. */
   invalid: number | null
-  /** Nothing of it is applied: its id may have an outcome from an earlier sending, which is all that is asked for. */
+  /**
+   * Nothing of it is applied. Its id may have an outcome from an earlier sending, which is all that the function looks
+   * up.
+   */
   isLookUp: boolean
 }
 
-/** Returns null if a unit need not be sent: an id that could never be stored has no outcome either. */
+/** Returns null if a unit need not be sent: an id that cannot be stored has no outcome either. */
 export const sentUnit = (unit: Unit): SentUnit | null => {
   const invalid = invalidOp(unit)
   if (invalid === null) return { unit, invalid, isLookUp: false }
@@ -64,7 +67,7 @@ export const noLocks = (): Locks => ({
   names: new Set(),
 })
 
-/** Names that may have no row yet are locked themselves; what belongs to an account is guarded by its row. */
+/** Names that may have no row yet are locked themselves; rows of an account are guarded by the account's row. */
 export function lockFor(op: Op, unitId: string, locks: Locks): void {
   switch (op.op) {
     case 'hold':

@@ -29,7 +29,8 @@ interface Chore {
 
 /**
  * Group commit: gathered units are sent as one call of the batch function, one batch at a time over one connection.
- * With more connections units could overtake each other, and the time is spent in the database, not on the way to it.
+ * With more connections, units could overtake each other, and little would be gained: the time is spent in the
+ * database, not on the way to it.
  */
 export class PostgresWriter {
   readonly #link: WriterLink
@@ -106,7 +107,7 @@ export class PostgresWriter {
   async #send(): Promise<void> {
     if (this.#busy || !this.#hasWork()) return
     this.#busy = true
-    // Chores come first and one at a time: there are few, each is short, and commits gather meanwhile.
+    // Chores come first and run one at a time: there are few, each is short, and commits gather meanwhile.
     const chore = this.#chores.shift()
     if (chore) await rowsOf(this.#link, chore.query).then(chore.resolve, chore.reject)
     else await this.#sendBatch(this.#waiting.splice(0, nextBatch(this.#waiting)))
@@ -145,7 +146,7 @@ const commitText = `SELECT commit_batch(${parameters}) AS answer`
 interface BatchResult {
   /** One outcome or error per unit. */
   results: (Outcome | StoreError)[]
-  /** Set if the database stayed unreachable: waiting units would only wait in vain too. */
+  /** Set if the database stayed unreachable: the waiting units would only wait in vain. */
   away?: StoreError
 }
 

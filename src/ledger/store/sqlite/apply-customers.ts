@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Appliers, Known } from './work.ts'
 
-/** Writes operators' notes about customers, and the log of their actions. */
+/** Writes operators' notes about customers, and the log of operators' actions. */
 export function customerAppliers(
   database: DatabaseSync,
   suspended: Known<boolean>,

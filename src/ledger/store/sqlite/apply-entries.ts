@@ -54,7 +54,7 @@ interface Booking {
   work: Work
 }
 
-/** What others pay comes before the lines, so that no row leaves a negative balance. */
+/** The parts that others pay come before the lines, so that no row leaves a negative balance. */
 function writeCharge(op: Capture, { hold, posted, staking, write, writeLine, work }: Booking): void {
   const { account, staking_day_ms, api_key, budget_period, budget_start_ms } = hold
   const counted = { api_key, budget_period, budget_start_ms }
@@ -86,7 +86,7 @@ type EntryRow = Omit<EntryTable, 'seq' | 'id' | 'effect'>
 
 type WriteEntry = (row: EntryRow, work: Work) => void
 
-/** An entry's cause if it has none. */
+/** The cause of an entry that names none. */
 const noCause = {
   line: 0,
   request: null,
@@ -101,7 +101,7 @@ const noCause = {
   staking_day_ms: null,
 } as const
 
-/** One line of what a request is charged. */
+/** One line of a request's charge. */
 interface ChargeRow {
   account: string
   amount: bigint
@@ -112,14 +112,14 @@ interface ChargeRow {
   sku: string
   units: bigint
   unit_price_pico_usd: bigint
-  /** The hold's own: the key that called, and the period of its budget. */
+  /** From the hold: the key that called, and the period of its budget. */
   counted: Pick<EntryRow, 'api_key' | 'budget_period' | 'budget_start_ms'>
   created_at_ms: number
 }
 
 /**
- * Most entries are charges: they are written without what their row implies, which is their ref, both sides and usually
- * their id.
+ * Most entries are charges. They are written without the values that their row implies: their ref, both sides and
+ * usually their id.
  */
 function chargeWriter(
   database: DatabaseSync,

@@ -28,7 +28,10 @@ export interface Funds {
   giveBack(spent: Split, sources: Sources): void
 }
 
-/** The daily staking credits and the budgets of keys. Reads what the transaction has written, so a unit's operations add up. */
+/**
+ * The daily staking credits and the budgets of keys. Reads what the transaction has written, so a unit's operations add
+ * up.
+ */
 export function fundsIn(database: DatabaseSync, known: Known<ApiKey>): Funds {
   const keys = keyReader(database)
   const uses = keyUses(database)
@@ -69,7 +72,7 @@ export function fundsIn(database: DatabaseSync, known: Known<ApiKey>): Funds {
   }
 }
 
-/** What a new hold uses: the budget's period decides which of the given starts it counts from. */
+/** What a new hold uses. The budget's period decides from which of the given starts it counts. */
 export function sourcesOf(op: Hold, key: ApiKey | null): Sources {
   const staking = op.staking ? { account: op.account, ...op.staking } : null
   if (!op.key || !key?.budget) return { staking, budget: null }

@@ -25,7 +25,7 @@ const heldOf = (hold: OpenHold): Split => ({ usd: hold.amount - hold.staking_usd
 
 const noSplit: Split = { usd: 0n, staking: 0n }
 
-/** What an open hold uses. The day's granted amount is unknown here; an extension asks for it. */
+/** What an open hold uses. The day's granted amount is unknown here; an extension reads it. */
 const sourcesOfHold = ({ account, staking_day_ms, api_key, budget_period, ...hold }: OpenHold): Sources => ({
   staking: staking_day_ms === null ? null : { account, dayMs: staking_day_ms, granted: 0n },
   budget:

@@ -11,8 +11,8 @@ const ownerOnly = 0o600
 export type OnPages = (done: number, total: number) => void
 
 /**
- * Copies a database as of now into a new file, even while a service writes to it. The copy is complete, synced,
- * verified and readable only by its owner; it appears under its name at once or not at all. Throws `StoreError`
+ * Copies a database in its current state into a new file, even while a service writes to it. The copy is complete,
+ * synced, verified and readable only by its owner; it appears under its name at once or not at all. Throws `StoreError`
  * (`unusable_database`) for a damaged source, and Node's `EEXIST` if the name is taken.
  */
 export async function backupSqlite(from: string, to: string, onPages?: OnPages): Promise<void> {

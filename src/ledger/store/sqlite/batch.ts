@@ -14,7 +14,7 @@ import { type Appliers, type Apply, accountNumbers, balancesIn, type KnownRows, 
 export interface Failed {
   failed: string
   unknown: boolean
-  /** A rule of the tables refused it. */
+  /** A rule of the tables refused the unit. */
   brokenRule: boolean
   /** The disk or the file failed, not the unit. */
   away: boolean
@@ -57,7 +57,10 @@ export function batchCommitter(
     }
   }
 
-  /** `wasCommitting` if the COMMIT of all failed before: what it wrote may be in the log, whatever fails now. */
+  /**
+   * `wasCommitting` if the COMMIT of the whole batch failed before: what it wrote may be in the log, whatever fails
+   * now.
+   */
   function commitAlone(unit: Unit, wasCommitting: boolean): UnitResult[] {
     try {
       return commitTogether([unit])
@@ -70,7 +73,7 @@ export function batchCommitter(
     try {
       return commitTogether(units)
     } catch (error) {
-      // Nothing was started, and each unit alone would wait as long for the process that has locked the file.
+      // Nothing was started, and each single unit would wait just as long for the process that has locked the file.
       if (isBusy(error)) return units.map(() => failedBy(error, false))
       // One bad unit must not fail the others. Repeating is safe: a unit that was committed after all returns its
       // outcome again.
@@ -90,7 +93,7 @@ function isBrokenRule(error: unknown): boolean {
   if (!(error instanceof Error && 'errcode' in error)) return false
   const { errcode, message } = error
   if (errcode === constraintCheck) return true
-  // Only the message says which rule or trigger it was; SQLite's is in English, and the trigger's is ours.
+  // Only the message tells which rule or trigger it was; SQLite's message is in English, and the trigger's is ours.
   if (errcode === constraintTrigger) return message.includes('append-only')
   return errcode === constraintUnique && message.includes('entry_row.ref')
 }
@@ -157,7 +160,8 @@ function unitApplier(database: DatabaseSync, known: KnownRows): (unit: Unit) => 
     const invalid = invalidOp(unit)
     if (invalid !== null) return { ok: false, op: invalid, why: 'invalid' }
     const work: Work = { unit: unit.id, balances: new Map(), entriesWritten: 0 }
-    // An operation checks before it writes, so a refusal of a single one has nothing to undo (a sixth of the time).
+    // An operation checks before it writes, so a single refused operation has nothing to undo, which saves a sixth of
+    // the time.
     const undoable = unit.ops.length > 1
     if (undoable) savepoint.run()
     for (const [index, op] of unit.ops.entries()) {

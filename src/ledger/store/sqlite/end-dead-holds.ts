@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { deadHoldsTogether } from '../../bounds.ts'
 
-/** Temporary tables for the holds of one set, and the lines that their checkpoints owe. */
+/** Temporary tables for the holds of one set, and the lines in their checkpoints. */
 const tables = `
   CREATE TEMP TABLE dead_hold (
     id TEXT PRIMARY KEY, account TEXT NOT NULL, usd INTEGER NOT NULL, staking_usd INTEGER NOT NULL,

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { EntryFold, FoldedEntry } from '../entry-fold.ts'
 import { prepareExact } from './work.ts'
 
-/** A fold keeps the amount of each kind between the same two sides, and the balance after the entries. */
+/** Folding keeps the amount of each kind between the same two sides, and the balance after the entries. */
 const sumsOfEntries = `SELECT kind, debit, credit, sum(amount) AS amount FROM entry
   WHERE account = ?1 AND seq BETWEEN ?2 AND ?3 GROUP BY 1, 2, 3 HAVING sum(amount) <> 0 ORDER BY 1, 2, 3`
 const balanceAfter = `SELECT posted_after FROM entry WHERE account = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1`

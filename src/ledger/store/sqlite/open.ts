@@ -100,7 +100,7 @@ function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): 
   }
   return {
     read,
-    // Guaranteed by the lock of its folder, which ends with its process.
+    // Its folder's lock, which ends with its process, guarantees this.
     soleOwner: true,
     balances: writer.balances,
     commit: units => writer.commit(units),
@@ -157,7 +157,7 @@ function isUpToDate(database: DatabaseSync, steps: Record<string, Migration>): b
   return applied.map(({ name }) => name).join() === Object.keys(steps).join()
 }
 
-/** Kysely over node:sqlite, for reads and migrations. Units of work are written by hand. */
+/** Kysely over node:sqlite, for reads and migrations. Units of work use handwritten SQL. */
 export class NodeSqliteDialect extends SqliteDialect {
   /** Opens at the first query; Kysely's `destroy()` closes what was opened. */
   constructor(open: () => DatabaseSync) {
@@ -209,7 +209,7 @@ function statementOf(database: DatabaseSync, sql: string): SqliteStatement {
     all: parameters => statement.all(...(parameters as SQLInputValue[])).map(narrowRow),
     run: parameters => statement.run(...(parameters as SQLInputValue[])),
     *iterate(parameters) {
-      // A separate one, because rows are taken one by one while the cached one may serve others.
+      // A separate statement, because rows are taken one by one while the cached statement may serve others.
       for (const row of prepare().iterate(...(parameters as SQLInputValue[]))) yield narrowRow(row)
     },
   }

@@ -30,11 +30,11 @@ export interface Balances {
   /** Returns null if there is no such account. */
   read(account: string, work: Work): Balance | null
   move(before: Balance, postedChange: bigint, heldChange: bigint, work: Work): void
-  /** The account must exist. Read from the same row as its balance. */
+  /** The account must exist. Reads this from the same row as its balance. */
   isSuspended(account: string): boolean
 }
 
-/** The writer is alone, so a balance read in this transaction is still true when it is written back. */
+/** No other connection writes, so a balance read in this transaction is still true when it is written back. */
 export function balancesIn(
   database: DatabaseSync,
   { accounts, suspended }: Pick<KnownRows, 'accounts' | 'suspended'>,
@@ -102,8 +102,8 @@ export interface ApiKey {
 }
 
 /**
- * Rows as this connection last read or wrote them, so that a unit need not read what the previous one wrote. They are
- * valid within a transaction before which no other connection wrote, as long as nothing of it is undone.
+ * Rows as this connection last read or wrote them, so that a unit need not read what the previous one wrote. They stay
+ * valid as long as no other connection writes and nothing is undone.
  */
 export interface KnownRows {
   accounts: Known<Balance>
@@ -138,7 +138,7 @@ export function knownRows(database: DatabaseSync): KnownRows {
   }
 }
 
-/** Rows by id. Only existing rows are cached; an id that is missing here is unknown. */
+/** Rows by id. Only existing rows are cached; an id that is not in the cache may exist or not. */
 export class Known<Row> {
   readonly #rows = new Map<string, Row>()
 
@@ -147,7 +147,7 @@ export class Known<Row> {
   }
 
   set(id: string, row: Row): void {
-    // Clearing everything is as good as choosing: rows return as they are used.
+    // Clearing everything works as well as choosing: rows return as they are used.
     if (this.#rows.size >= knownRowsMost && !this.#rows.has(id)) this.#rows.clear()
     this.#rows.set(id, row)
   }

@@ -143,7 +143,7 @@ export class SqliteWriter {
       this.#worker.postMessage({ ask: 'commit', units: batch.map(({ unit }) => unit) } satisfies WriterRequest)
     } catch {
       this.#inFlight = null
-      // A unit that cannot be cloned, for example with a function in it, must not fail the others.
+      // A unit that cannot be cloned, for example because it contains a function, must not fail the others.
       this.#waiting.unshift(...batch.filter(waiting => canTravel(waiting)))
       this.#goOn()
     }

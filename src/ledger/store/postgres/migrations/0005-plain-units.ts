@@ -343,9 +343,9 @@ const progress = `CREATE TYPE progress AS (
 const progressType = [progress]
 
 /**
- * Most units take or end a hold without staking credit or a budget. Those are looked up, judged and written for a whole
+ * Most units take or end a hold without staking credit or a budget. These are looked up, judged and written for a whole
  * batch at once; all others use the functions of their operations, as before. The previous batch function stays for
- * processes of the release before.
+ * processes of the previous release.
  */
 export const plainUnits: Migration = {
   async up(database: Kysely<unknown>) {

@@ -249,14 +249,14 @@ const compactionTable = `CREATE TABLE compaction (
   folding boolean NOT NULL
 )`
 
-/** As it was, but for the one transaction that folds entries: no other sees that it says so. */
+/** As before, except for the one transaction that folds entries; no other transaction sees the `folding` mark. */
 const refuseEntryChange = `CREATE OR REPLACE FUNCTION refuse_entry_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' AND EXISTS (SELECT FROM compaction WHERE folding) THEN RETURN NULL; END IF;
   RAISE EXCEPTION 'entries are append-only' USING ERRCODE = 'FB002';
 END $$`
 
-/** What each kind moved between the same two sides, and the balance that the entries left: a fold keeps both. */
+/** The sum of each kind between the same two sides, and the balance after the entries: folding keeps both. */
 const moneyOfEntries = `CREATE FUNCTION money_of_entries(of_account text, first_seq bigint, last_seq bigint)
 RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN

@@ -104,7 +104,7 @@ export const applyOps = changed(applyOpToo, [
     ELSE RETURN`,
 ])
 
-/** The rows that are locked say it, so that plain units need no other look. */
+/** The locked rows show it, so that plain units need no second query. */
 const lockAllToo = changed(
   lockAll,
   [
@@ -173,8 +173,8 @@ const functions = [
 ]
 
 /**
- * Customers with a name and a state, and a log of what operators did. A suspension holds in processes of the release before
- * as well, because it is the functions that refuse.
+ * Customers with a name and a state, and a log of operators' actions. The functions refuse, so a suspension also
+ * applies to processes of the previous release.
  */
 export const customers: Migration = {
   async up(database: Kysely<unknown>) {

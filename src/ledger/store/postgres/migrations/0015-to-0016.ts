@@ -41,8 +41,8 @@ END $$`,
 ]
 
 /**
- * Sums of entries by UTC day, account, model and kind, written in the transaction of each entry, so that they equal the ledger
- * at any moment. A fold leaves them as they are: days of old months stay apart.
+ * Sums of entries by UTC day, account, model and kind, written in the transaction of each entry, so that they match the
+ * ledger at any moment. Folding does not change them: days of old months stay separate.
  */
 export const daySums: Migration = {
   async up(database: Kysely<unknown>) {
@@ -50,7 +50,7 @@ export const daySums: Migration = {
   },
 }
 
-/** Triggers find their tables from any session, an administrator's with another schema included. */
+/** Triggers find their tables from any session, also one of an administrator with another schema. */
 export const ownSchema: Migration = {
   async up(database: Kysely<unknown>) {
     for (const name of ['refuse_entry_change', 'sum_entries']) {

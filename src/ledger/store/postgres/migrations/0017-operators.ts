@@ -14,7 +14,7 @@ const table = `CREATE TABLE operator (
   changed_at_ms bigint NOT NULL
 )`
 
-/** All moves of operators are locked by one name, so the owners that are counted stay. */
+/** One lock covers all changes of operators, so the number of owners cannot change while they are counted. */
 const applyOperator = `CREATE FUNCTION apply_operator(named text, seen_fence bigint, fields jsonb, at_ms bigint)
 RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE

@@ -100,7 +100,7 @@ const work = [
   ) STRICT`,
   'CREATE INDEX job_by_state ON job (state, lease_until_ms)',
   'CREATE INDEX job_by_model ON job (model, state, id)',
-  // Jobs with a file, few among all that ever existed: what the sweep of old media searches.
+  // Jobs with a file, few of all jobs that ever existed: the cleanup of old media searches these.
   "CREATE INDEX job_with_file ON job (id) WHERE result IS NOT NULL AND result <> 'null'",
   // Separate, because images make it large and every renewal of a lease rewrites its row.
   `CREATE TABLE job_input (

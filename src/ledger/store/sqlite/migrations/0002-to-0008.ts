@@ -158,14 +158,14 @@ const holdLimitStatements = [
   'ALTER TABLE hold ADD COLUMN budget_staking_usd INTEGER CHECK (budget_staking_usd >= 0)',
 ]
 
-/** The limits with which a hold was opened, which it keeps whatever becomes of its key's budget. */
+/** The limits with which a hold was opened. The hold keeps them even if its key's budget changes. */
 export const limitsOfHolds: Migration = {
   async up(database: Kysely<unknown>) {
     for (const statement of holdLimitStatements) await sql.raw(statement).execute(database)
   },
 }
 
-/** Accounts by number, for what is written with every charge: an id takes 45 bytes each time. */
+/** Accounts by number, for everything that is written with each charge: an id would take 45 bytes each time. */
 const numberedAccounts = [
   `CREATE TABLE account_number (
     number INTEGER PRIMARY KEY,
@@ -189,7 +189,7 @@ const plainColumns = `seq, kind, amount, posted_after, line, request, model, sku
 
 /**
  * An entry as stored. Its id, ref and sides are stored only if they differ from those of a charge of its request, or of
- * an entry of its kind: nearly never.
+ * an entry of its kind, which is rare.
  */
 const entryRows = [
   `CREATE TABLE entry_row (
@@ -244,8 +244,8 @@ const ownOfNew = 'NEW.id, NEW.ref, NEW.debit, NEW.credit'
 const plainOfNew = plainColumns.replaceAll(/\w+/g, name => `NEW.${name}`)
 
 /**
- * An entry as it is read, and as all but charges are written; the triggers that make entries append-only are on its
- * rows.
+ * An entry as it is read, and as all entries except charges are written; the triggers that make entries append-only are
+ * on its rows.
  */
 const entryView = [
   `CREATE VIEW entry AS SELECT entry_row.seq, entry_row.id, entry_row.kind, account_number.account,

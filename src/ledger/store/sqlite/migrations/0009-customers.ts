@@ -30,7 +30,7 @@ const statements = [
     BEGIN SELECT RAISE(ABORT, 'operator acts are append-only'); END`,
 ]
 
-/** Customers with a name and a state, and a log of what operators did. */
+/** Customers with a name and a state, and a log of operators' actions. */
 export const customers: Migration = {
   async up(database: Kysely<unknown>) {
     for (const statement of statements) await sql.raw(statement).execute(database)

@@ -3,7 +3,7 @@ import type { Migration } from 'kysely/migration'
 
 const dayOf = (time: string): string => `${time} - ${time} % 86400000`
 
-/** What an entry does to its account's balance; the sides of one that was written with them are compared. */
+/** How an entry changes its account's balance; if its sides are stored, they are compared. */
 const effectOf = (row: string): string => `CASE
   WHEN ${row}.own_credit IS NULL THEN CASE ${row}.kind WHEN 'CHARGE' THEN -${row}.amount ELSE ${row}.amount END
   WHEN ${row}.own_credit = (SELECT account FROM account_number WHERE number = ${row}.account_number) THEN ${row}.amount
@@ -42,8 +42,8 @@ const statements = [
 ]
 
 /**
- * Sums of entries by UTC day, account, model and kind, written in the transaction of each entry, so that they equal the ledger
- * at any moment. A fold leaves them as they are: days of old months stay apart.
+ * Sums of entries by UTC day, account, model and kind, written in the transaction of each entry, so that they match the
+ * ledger at any moment. Folding does not change them: days of old months stay separate.
  */
 export const daySums: Migration = {
   async up(database: Kysely<unknown>) {

@@ -30,7 +30,7 @@ END $$`
 
 export const verdicts = [booking, verdict, writeRows]
 
-/** Parameters of functions that need a balance: what the batch has left of each account so far. */
+/** Parameters of functions that need a balance: each account's balance after the operations of the batch so far. */
 export const balanceParameters = 'known text[], known_posted bigint[], known_held bigint[]'
 
 /** Reads a balance into \`answer\`: the batch's own, or that of an account that it has not used yet, which it locks. */
