@@ -49,7 +49,7 @@ const newPrivateKey = (): Hex => `0x${randomBytes(32).toString('hex')}`
 
 /** A key on the local chain. It holds only test money, so it is stored unencrypted in the data folder. */
 interface LocalSolanaKey {
-  /** Base58 of 64 bytes, as wallets export a key: first the secret half, then the public one. */
+  /** Base58 of 64 bytes, as wallets export a key: the secret half first. */
   secretKey: string
   address: string
 }

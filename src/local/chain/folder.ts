@@ -60,8 +60,8 @@ export async function makeChainFolder(folder: ChainFolder): Promise<void> {
 const SQLITE_BUSY = 5
 
 /**
- * Only one process owns a local chain: two that start it would write the same state file, and two owners could stop it
- * under each other. The lock is an open transaction, which the operating system ends with the process, even after a
+ * Only one process owns a local chain: two that start it would write the same state file, and each could stop it while
+ * the other uses it. The lock is an open transaction, which the operating system ends with the process, even after a
  * kill.
  */
 export function lockChainFolder(folder: ChainFolder): { release(): void } {

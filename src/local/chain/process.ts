@@ -57,7 +57,7 @@ export async function findChain(program: ChainProgram, folder: ChainFolder): Pro
     }
     // Starting a second chain beside one that hangs would overwrite its state.
     if (probe.is === 'silent') throw hangs(folder, record)
-    // Its parent may have died between starting it and hearing from it, so it may still need a moment.
+    // Its parent may have died between starting it and its first answer, so it may still need a moment.
     if (record.instanceId !== null || !processExists(record.pid) || Date.now() > deadlineMs) return null
     await sleep(CHAIN_POLL_MS)
   }
@@ -74,7 +74,7 @@ async function stopChain(program: ChainProgram, folder: ChainFolder, record: Cha
   await removeChainRecord(folder)
 }
 
-/** It writes its state before it ends. The port is a better sign than the process id, which a zombie keeps. */
+/** It writes its state before it ends. The port shows this better than the process id, which a zombie process keeps. */
 async function untilGone(folder: ChainFolder, record: ChainRecord): Promise<void> {
   const deadlineMs = Date.now() + CHAIN_STOP_TIMEOUT_MS
   while (processExists(record.pid) && (await findFreePort(record.port)) === null) {
@@ -242,7 +242,7 @@ function readLog(folder: ChainFolder): string {
 
 /**
  * Returns the port if nothing listens on it, else null; 0 picks one. Anvil in quiet mode does not report its port, and
- * one that lost its port to another anvil could be mistaken for that one before it ends.
+ * an anvil that lost its port to another one could be mistaken for the other before it ends.
  */
 export function findFreePort(port: number): Promise<number | null> {
   return new Promise((resolve, reject) => {
@@ -264,9 +264,9 @@ export interface ChainProgram {
   name: string
   /** Returns the program and its arguments. Throws `LocalChainError` if it is not installed. */
   command(folder: ChainFolder, port: number): [file: string, ...args: string[]]
-  /** What it logs if another program has the port. */
+  /** Its log message if another program has the port. */
   portTaken: RegExp
-  /** Asks whatever listens there for the id that the chain chose at startup; null if it is another program. */
+  /** Asks the program that listens there for the id that the chain chose at startup; null if it is another program. */
   instanceOf(url: string): Promise<string | null>
 }
 

@@ -28,7 +28,7 @@ function anvilArguments(folder: ChainFolder, port: number): string[] {
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** Whether the package is there that `findAnvilBinary` begins with. */
+/** Whether the package with which `findAnvilBinary` begins is installed. */
 export function isAnvilInstalled(): boolean {
   try {
     createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')

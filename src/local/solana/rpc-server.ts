@@ -95,8 +95,8 @@ function parseJson(text: string): unknown {
 const numbersOfBigints = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value)
 
 /**
- * A genesis hash like that of the devnet that it simulates, as 8453 is used on the EVM side. Nothing signed here is
- * valid there, because the blockhashes differ.
+ * A genesis hash like that of the devnet, which this chain imitates, as the EVM chain uses 8453. Nothing that is signed
+ * here is valid there, because the blockhashes differ.
  */
 const genesisHash = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
 

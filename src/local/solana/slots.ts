@@ -3,7 +3,7 @@ import { encodeBase58 } from '#contract/wire/base58.ts'
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized'
 
-/** After how many blocks a transaction is confirmed, and finalized. A chain that never drops blocks has 0 and 0. */
+/** After how many blocks a transaction is confirmed, and finalized. On a chain that never drops blocks, both are 0. */
 export interface Finality {
   confirmed: number
   finalized: number
@@ -29,7 +29,7 @@ export class Slots {
   readonly #startMs: number
   #height: number
 
-  /** `height` is that of the last block before a stop; a stopped chain makes none. */
+  /** `height` is that of the last block before a stop; a stopped chain makes no blocks. */
   constructor(options: { seed: string; height: number }) {
     this.#seed = options.seed
     this.#height = options.height
