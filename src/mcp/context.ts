@@ -45,15 +45,13 @@ export class KnownChoices {
   }
 }
 
-/**
- * The state that a question leaves with the client until the answer comes: which call asked, and for which approval.
- */
+/** The state that the client keeps until the user has answered: which call asked, and for which approval. */
 export interface AskedState {
   tool: string
   argumentsHash: string
-  /** What the user decides; null if they fill in a form. */
+  /** The approval that the user decides on; null if they fill in a form. */
   decides: Pick<ApprovalRequest, 'approvalId' | 'kind'> | null
-  /** The first question of a call is 1. */
+  /** The first request of a call is 1. */
   round: number
   /** What the user has filled in so far. */
   filled?: FormValues

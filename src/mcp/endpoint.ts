@@ -28,7 +28,7 @@ export interface EndpointOptions {
   listing?: Listing
   /** Names of the tools or sets to serve; the default tools if absent. An unknown name throws. */
   tools?: readonly string[] | undefined
-  /** At least 32 bytes, which sign the state that a question leaves with the client. Random by default. */
+  /** At least 32 bytes, which sign the state that the client keeps until the user has answered. Random by default. */
   stateKey?: Uint8Array
   clock?: Clock
   log?: LogLine

@@ -16,13 +16,13 @@ interface Answering {
   signal: AbortSignal
   /** A sentence on what the fault did not affect. */
   untouched?: string
-  /** Words a foreseen failure, if it should not be worded as for a tool's caller. */
+  /** The words for a foreseen failure, if they differ from those for a tool's caller. */
   say?: (facts: FailureFacts) => string
 }
 
 /**
  * Runs a method of the protocol, and turns every failure into a protocol error in our own words. That includes a
- * missing or unreadable file of the package, whose path Node's message would tell the client.
+ * missing file of the package: Node's message would reveal its path to the client.
  */
 export async function inOurWords<Result>(
   { clock, log }: Pick<McpContext, 'clock' | 'log'>,

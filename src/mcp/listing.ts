@@ -74,9 +74,9 @@ type Inner = 'set' | 'isDefault' | 'needs' | 'readsLinks'
 const everySet = ['default', 'all'] as const
 
 /**
- * Selects the part of a listing that these names of tools or sets stand for, in the listing's order; the default tools
- * if absent. A set selects its default tools. Prompts and resources are included if the tools that they need are.
- * Throws for an unknown name.
+ * Returns the part of a listing that these names of tools or sets select, in the listing's order; the default tools if
+ * absent. A set selects its default tools. A prompt or resource is included if the tools that it needs are. Throws for
+ * an unknown name.
  */
 export function chooseTools(listing: Listing, words: readonly string[] = ['default']): Listing {
   const known = new Set<string>([...everySet, ...toolSets, ...listing.tools.map(({ name }) => name)])
@@ -108,7 +108,7 @@ const isChosen = ({ name, set, isDefault }: ListedTool, chosen: ReadonlySet<stri
 /** The lists as clients see them. */
 export type WireListing = { [List in keyof Listing]: Omit<Listing[List][number], 'set' | 'isDefault' | 'needs'>[] }
 
-/** Returns the listing as clients see it, and its SHA-256, which reveals a changed description. */
+/** Returns the listing as clients see it, and its SHA-256, by which a changed description is noticed. */
 export function printTools(names?: readonly string[]): { listing: WireListing; sha256: string } {
   const { tools, prompts, resources, resourceTemplates } = chooseTools(ownListing, names)
   const listing = {

@@ -104,7 +104,7 @@ const tooLong = (id: string | number | null) =>
   }) as JSONRPCMessage
 
 interface WholeLines {
-  /** Called once per overlong line, with its request's id if that is visible at either end of the line. */
+  /** Called once per overlong line, with its request's id if the id is visible at either end of the line. */
   onTooLong(id: string | number | null): void
   mostBytes?: number
 }
@@ -171,7 +171,7 @@ const newline = 0x0a
 const lastOf = (text: string): string => text.slice(-idCharacters)
 
 const id = String.raw`"id"\s*:\s*(\d{1,15}|"[\w.:-]{1,100}")\s*`
-/** The id before the parameters, or as the last member after them: anywhere else it may belong to something nested. */
+/** The id before the parameters, or as the last member after them. Anywhere else it may belong to a nested value. */
 const atHead = new RegExp(String.raw`^\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*${id}[,}]`)
 const atTail = new RegExp(String.raw`[}\]"\d]\s*,\s*${id}(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 

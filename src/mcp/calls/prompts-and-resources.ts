@@ -58,8 +58,8 @@ interface PromptCall {
 }
 
 /**
- * Writes a listed prompt. The user chose it, so missing arguments are asked from them if the client can; wrong ones are
- * a protocol error that names them.
+ * Writes a listed prompt. The user chose it, so the user is asked for missing arguments if the client can ask. Wrong
+ * arguments are a protocol error that names them.
  */
 async function getPrompt(
   { prompts }: Pick<Catalogue, 'prompts'>,
@@ -68,7 +68,7 @@ async function getPrompt(
 ): Promise<GetPromptResult | InputRequiredResult> {
   const prompt = await prompts[listed.name]?.()
   if (!prompt) throw new Error(`The listing has ${listed.name}, the catalogue has not.`)
-  // Validate what is given before asking the user for the rest.
+  // Validate the given arguments before asking the user for the rest.
   checked(listed.name, prompt.arguments.partial(), given)
   const form = missing(listed, given)
   const answer = form && formAnswer(form, context)

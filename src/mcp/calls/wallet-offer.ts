@@ -19,7 +19,7 @@ const KEY = 'wallet'
 export const canOffer = (context: ServerContext, declared: ClientCapabilities | undefined): boolean =>
   opensLinks(context, declared) || canAsk(context, declared)
 
-/** Returns the link, for the client to open by itself or to show in a form. A form never asks for a passphrase. */
+/** Returns the link, which the client opens itself or shows in a form. A form never asks for a passphrase. */
 export function asOffer(
   { link, asks }: WalletOffer,
   context: ServerContext,
@@ -38,8 +38,8 @@ function opensLinks(context: ServerContext, declared: ClientCapabilities | undef
 }
 
 /**
- * Waits until the user is done on the page, as long as a client waits for a call. Returns false if they did not agree
- * to open it.
+ * Waits until the user is done on the page, at most as long as a client waits for a call. Returns false if they did not
+ * agree to open it.
  */
 export async function waitForWallet(
   host: ToolHost,

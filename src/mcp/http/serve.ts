@@ -109,7 +109,8 @@ class HttpExchanges {
   }
 
   #noteWritten(deliveries: ExchangeDeliveries, { statusCode }: ServerResponse): void {
-    // An interrupted answer ends as well. Delivering a result twice is safer than never.
+    // An interrupted response also ends here, so it is not recorded as written: delivering a result twice is safer than
+    // never.
     if (this.#isCut || statusCode !== 200) return
     try {
       deliveries.written()
@@ -179,7 +180,7 @@ class ExchangeDeliveries implements Pick<Deliveries, 'expect' | 'forget'> {
     this.#waiting.push(...runs)
   }
 
-  /** Does nothing: an exchange is aborted at its normal end too, and an abandoned one is never written. */
+  /** Does nothing: an exchange is also aborted at its normal end, and an abandoned answer is never written. */
   forget(): void {}
 
   /** The whole answer has been handed to the system. */

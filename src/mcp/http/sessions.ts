@@ -26,7 +26,7 @@ export function httpSessions(makeServer: () => Server, clock: Clock, onError: (e
     if (!sessions.hold(clock.now())) return allBusy()
     let isIn: boolean | undefined
     const transport = new WebStandardStreamableHTTPServerTransport({
-      // A known id is useless without the token; 256 bits keep one owner's clients apart.
+      // Knowing an id is no use without the token; 256 bits keep one owner's clients apart.
       sessionIdGenerator: () => randomBytes(32).toString('base64url'),
       onsessioninitialized(id) {
         isIn = sessions.add(id, { transport, lastUsedAtMs: clock.now(), inFlight: 0 })
