@@ -10,8 +10,8 @@ import { RecentRequests } from './recent-requests.ts'
 type Answer = (request: Request, bindings: object) => Promise<Response>
 
 /**
- * The operators' part of a running service. Its code loads with the first request, link or query, because most services
- * need none of it.
+ * The operators' part of a running service. Its code is loaded with the first request, link or query, because most
+ * services need none of it.
  */
 export class ConsoleBeside {
   readonly recent = new RecentRequests()

@@ -73,7 +73,7 @@ export class ConsoleDoor {
     if (!mayUse(session.role, route))
       return refused(403, `The role ${session.role} does not allow this.`, `It needs ${route.role}.`)
     const asked = { query, body, session, origin, address }
-    // What needs a proof depends on earlier actions, so two of them at once must not both read the same past.
+    // Whether a proof is needed depends on earlier actions, so two actions at once must not both read the same history.
     return typeof route.proof === 'function' ? this.#inTurn(() => this.#run(route, asked)) : this.#run(route, asked)
   }
 

@@ -58,7 +58,7 @@ export interface ConsoleParts {
 export interface RouteContext extends ConsoleParts {
   sessions: OperatorSessions
   signIn: SignIn
-  /** Runs one after another what must not read the same past at once. */
+  /** Runs tasks that must not read the same history at once, one after another. */
   inTurn: ReturnType<typeof oneAtATime>
   /** All addresses of the console. */
   origins: readonly string[]

@@ -19,7 +19,7 @@ export interface EntryAsked {
   browser: string
 }
 
-/** A new session, what a page without one shows, or how long to wait. */
+/** A new session, the content of a page without one, or how long to wait. */
 export type Entered = { begun: SessionSecrets & Operator } | { shown: object; browser: string } | { waitMs: number }
 
 export type Entry = (asked: EntryAsked, context: RouteContext) => Promise<Entered>
@@ -36,7 +36,7 @@ export function passkeyPlaces(
   return { here: null, elsewhere: origins.find(other => rpIdOf(other) !== null) ?? null }
 }
 
-/** What a user types; nothing longer is hashed. */
+/** Longest text that a user types; nothing longer is hashed. */
 export const passwordTyped = {
   password: z.string().min(1).max(passwordCharacters.most),
   code: z.string().regex(/^\d{6}$/),
@@ -44,7 +44,7 @@ export const passwordTyped = {
 
 const PasswordSignIn = z.object({ operator: z.string().regex(operatorName), ...passwordTyped })
 
-/** Counted apart from an operator's other proofs, so that guesses from outside do not delay those. */
+/** Counted separately from an operator's other proofs, so that guesses from outside do not delay those. */
 export const passwordTry = (operator: string): string => `password ${operator}`
 
 /** Counts a request that checks a secret as a try of the network address and of the operator that it names. */

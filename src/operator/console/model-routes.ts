@@ -44,8 +44,8 @@ export const modelRoutes: ConsoleRoutes = {
 }
 
 /**
- * Charged to nobody, and without a customer’s data. Its row of the log is written before the probe, so that rows limit
- * the probes of all processes; a second row has the outcome.
+ * Charged to no customer, and without a customer’s data. Its row of the log is written before the probe, so that rows
+ * limit the probes of all processes; a second row has the outcome.
  */
 async function tryOne({ body, session }: Asked, context: RouteContext): Promise<ModelTried> {
   const asked = Try.safeParse(body)
@@ -60,7 +60,7 @@ async function tryOne({ body, session }: Asked, context: RouteContext): Promise<
       'Buy one with a key of your own, in a client.',
     )
   const act = { actor: `console: ${session.by}`, act: 'model.try' as const, subject: `${model}, ${upstream}` }
-  // Two probes at once must not both read the same past.
+  // Two probes at once must not both read the same history.
   await context.inTurn(async () => {
     await allowOne(context)
     await commitAct(context, { ...act, before: { state } }, [])

@@ -66,7 +66,7 @@ export class RecentRequests {
 
   summary(nowMs: number): RecentSummary {
     const sinceMs = nowMs - liveMs
-    // Probes and pages do not count as use. Operations of the API have names without a slash.
+    // Probes and pages do not count as use. Names of the API's operations contain no slash.
     const live = this.#kept.filter(({ atMs, operation }) => atMs >= sinceMs && !operation.startsWith('/'))
     const [all, models, customers] = [noCounts(), new Map<string, Counts>(), new Map<string, Counts>()]
     for (const request of live) {
@@ -79,7 +79,7 @@ export class RecentRequests {
   }
 }
 
-/** Adds up what several processes answered. */
+/** Adds up the requests that several processes answered. */
 export function liveFigures(summaries: readonly RecentSummary[], processes: number): LiveFigures {
   const { requests, failed, refused, p50Ms, p95Ms } = timed(added(summaries.map(({ all }) => all)))
   const groups = (of: 'models' | 'customers'): [string, TimedRow][] => {

@@ -54,7 +54,7 @@ export const serviceRoutes: ConsoleRoutes = {
 /** The number of findings that the page shows; the command lists more. */
 const shownFindings = 100
 
-/** Reads a member of the body; a missing one becomes empty, which is no valid id. */
+/** Reads a member of the body; a missing one becomes empty, which is never a valid id. */
 function textOf(body: object, name: string): string {
   const value: unknown = Reflect.get(body, name)
   return typeof value === 'string' ? value : ''

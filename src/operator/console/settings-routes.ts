@@ -59,7 +59,7 @@ const owners = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
   },
 })
 
-/** What `farebox.yaml` says, and changes of its prices, limits and models. */
+/** The contents of `farebox.yaml`, and changes of its prices, limits and models. */
 export const settingsRoutes: ConsoleRoutes = {
   'POST /api/settings': owners(async (_, context) => fileOf(context).check()),
   'POST /api/settings/draft': owners(async ({ body }, context) => ({

@@ -5,8 +5,8 @@ import type { Store } from '#ledger/store/store.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
 /**
- * What operators' operations work on. A service has all of it; a command that opens only the ledger has the first
- * three.
+ * The parts that operators' operations work on. A service has all of them; a command that opens only the ledger has the
+ * first three.
  */
 export interface OperatorContext {
   store: Store
@@ -20,7 +20,7 @@ export interface OperatorContext {
   beside?: AskedBeside
 }
 
-/** What a look at a payment found. */
+/** The result of a look at a payment. */
 export type PaymentFound =
   | 'ended'
   | 'driven'

@@ -7,7 +7,7 @@ import type { OperatorContext, PaymentFound } from './operator-context.ts'
 import { stuckAfterMs } from './sums.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
-/** Top-ups by the stage that they have reached, and what an operator does about one that is stuck. */
+/** Top-ups by the stage that they have reached, and what an operator can do about one that is stuck. */
 
 const advice: Readonly<Record<PaymentState, string>> = {
   claimed: 'Accepted, and not yet sent to the chain. A running service continues it; if none is running, start one.',
@@ -93,7 +93,7 @@ function timedPlace(after: string): [atMs: number, id: string] {
   return [Number(atMs), id]
 }
 
-/** What a look found, and what to do. The stage says how an ended payment ended. */
+/** The result of a look, and what to do. The stage shows how an ended payment ended. */
 const outcomes: Readonly<Record<Exclude<PaymentFound, 'ended'>, string>> = {
   driven: 'The service is checking it right now. Look again in half a minute.',
   busy: 'Other payments are being checked right now. Look again in half a minute.',
@@ -108,9 +108,9 @@ const outcomes: Readonly<Record<Exclude<PaymentFound, 'ended'>, string>> = {
 }
 
 /**
- * Lets the service look at a payment now. It does what the service does by itself, and credits only what the chain
- * shows, so that no payment is credited twice. The log's row is written first, so that no action is missing from the
- * log.
+ * Lets the service look at a payment now. This is the same work that the service does regularly: it credits only what
+ * the chain shows, so no payment is credited twice. The log's row is written first, so that no action is missing from
+ * the log.
  */
 export async function lookAtPayment(
   context: OperatorContext,

@@ -17,7 +17,7 @@ const statementWasEnded = '57014'
 const connections = 2
 /** PostgreSQL ends an operator's statement after this time. */
 const statementMs = 15_000
-/** An unreachable database is reported soon, because the page retries by itself. */
+/** An unreachable database is reported soon, because the page retries automatically. */
 const attempts = 3
 
 const pool = { name: 'farebox operators', connections, statementMs, attempts }

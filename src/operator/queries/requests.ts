@@ -4,7 +4,7 @@ import { jobs } from './jobs.ts'
 import type { OperatorContext } from './operator-context.ts'
 import { type EntryRow, mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 
-/** What the ledger has about one request: its charges, refunds and holds, and its job. */
+/** Everything in the ledger about one request: its charges, refunds and holds, and its job. */
 export async function request(
   context: OperatorContext,
   { request: id }: OperatorOrder<'request'>,

@@ -159,7 +159,7 @@ export async function usage(context: OperatorContext, order: OperatorOrder<'usag
   return { rows: rows.map(shownUsage), total, next, totals }
 }
 
-/** Null for customers by day: it would have to read as many rows as there are sums for each page. */
+/** Null for customers by day: counting them would read every sum of the period for each page. */
 async function groupCount(reading: Reading, filter: SumFilter, by: UsagePage['by']): Promise<number | null> {
   if (by.includes('day') && by.includes('customer')) return null
   const columns = sql.raw(by.map(each => columnOf[each]).join(', '))

@@ -51,7 +51,10 @@ const pageOf = <Row extends z.ZodType>(row: Row) =>
     next: z.string().nullable(),
   })
 
-/** Sums of entries over some days. `revenueUsd` is what customers paid: charged, less the four that follow it. */
+/**
+ * Sums of entries over some days. `revenueUsd` is what customers paid: the charges less the four amounts that follow
+ * it.
+ */
 export const Sums = z.strictObject({
   requests: z.number().int(),
   chargedUsd: Usd,
@@ -115,7 +118,7 @@ const PaymentRow = z.strictObject({
   /** Whether the payment has not ended. */
   isOpen: z.boolean(),
   isStuck: z.boolean(),
-  /** What the stage means. */
+  /** The meaning of the stage. */
   advice: z.string(),
   /** What to do if the payment is stuck, in this order; empty otherwise. */
   steps: z.array(z.string()),
@@ -259,7 +262,7 @@ export const operatorReads = {
     answer: pageOf(JobRow),
   },
   entries: { input: z.strictObject({ ...entryFilter, ...page }), answer: pageOf(EntryRow) },
-  /** Empty if the ledger has no entry for it: the request failed before its hold, or the id is wrong. */
+  /** Empty if the ledger has no entry for the request: it failed before its hold, or the id is wrong. */
   request: {
     input: z.strictObject({ request: term }),
     answer: z.strictObject({

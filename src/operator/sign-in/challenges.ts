@@ -5,7 +5,7 @@ import { isSameSecret } from '#host/signatures/signatures.ts'
 import type { Marks } from './marks.ts'
 import { markOf, type ServiceSecrets } from './sealed.ts'
 
-/** A passkey must sign a challenge and the signature arrive within this time. */
+/** Within this time, a passkey must sign a challenge and the signature must arrive. */
 export const challengeMs = 5 * minuteMs
 const randomPartBytes = 16
 

@@ -7,7 +7,7 @@ import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 export type Mark = Omit<UseNonce, 'op'>
 
 export interface FoundMark {
-  /** The part of the key after the requested beginning. */
+  /** The part of the key after the requested prefix. */
   rest: string
   untilMs: number
 }
@@ -30,7 +30,7 @@ export class Marks {
       .selectFrom('nonce')
       .select(['id', 'expires_at_ms'])
       .where('id', '>=', start)
-      // Every beginning ends with a colon; `;` is the next character.
+      // Every prefix ends with a colon; `;` is the next character.
       .where('id', '<', `${start.slice(0, -1)};`)
       .where('expires_at_ms', '>', expiredToo ? -1 : this.#clock.now())
       .execute()

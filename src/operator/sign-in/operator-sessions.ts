@@ -15,7 +15,7 @@ export interface Operator {
   by: string
 }
 
-/** Whom a link is for. */
+/** The operator that a link is for. */
 export interface LinkOrder {
   /** The operator's own role if absent, or `owner` if there is no such operator. */
   role?: OperatorRole | undefined
@@ -38,7 +38,8 @@ export interface OperatorSession extends Operator {
 }
 
 /**
- * The two secrets of a session: the cookie, which the browser sends by itself, and the key, which only the page has.
+ * The two secrets of a session: the cookie, which the browser sends automatically, and the key, which only the page
+ * has.
  */
 export interface SessionSecrets {
   cookie: string
@@ -213,7 +214,7 @@ export class OperatorSessions {
     return this.#clock.now()
   }
 
-  /** Ends with the idle time after its part of an hour. */
+  /** The mark of a use in the current interval of `useMs`; it expires when an unused session would end. */
   #useOf(hash: string): Mark {
     const part = Math.floor(this.#now() / useMs)
     return { key: `${useMark(hash)}${part}`, expiresAtMs: this.#now() + idleMs }

@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
-/** The service's secrets: the first one seals, former ones are accepted during a replacement. */
+/** The service's secrets: the first one encrypts, and former ones are accepted while a secret is being replaced. */
 export type ServiceSecrets = readonly [string, ...string[]]
 
 const keyBytes = 32
-/** The size that GCM requires. Random values are safe because a key seals few texts. */
+/** The size that GCM requires. Random values are safe because a key encrypts few texts. */
 const ivBytes = 12
 const tagBytes = 16
 
@@ -19,7 +19,7 @@ export function seal(text: string, owner: string, [secret]: ServiceSecrets): str
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** Null if the text was sealed with another secret or for another owner, or was changed. */
+/** Null if the text was encrypted with another secret or for another owner, or was changed. */
 export function unseal(sealed: string, owner: string, secrets: ServiceSecrets): string | null {
   const bytes = Buffer.from(sealed, 'base64url')
   for (const secret of secrets) {
@@ -31,7 +31,7 @@ export function unseal(sealed: string, owner: string, secrets: ServiceSecrets): 
         .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
       return Buffer.concat([opened.update(bytes.subarray(ivBytes + tagBytes)), opened.final()]).toString('utf8')
     } catch {
-      // A former secret may have sealed it.
+      // A former secret may have encrypted it.
     }
   }
   return null

@@ -49,15 +49,15 @@ export interface PasskeyPlace {
   rpId: string
 }
 
-/** The number of attempts for a change that another request may make first. */
+/** How often a change is tried, because another request may be faster. */
 const moves = 5
 
-/** For the codes of operators without a password, whose check takes as long. */
+/** For the codes of operators without a password, so that checking them takes as long. */
 const nobodysSecret = 'A'.repeat(32)
 
 type Me = Pick<OperatorSession, 'by' | 'role' | 'hash'>
 
-/** Proves who named operators are, and registers their ways to sign in. */
+/** Proves that users are the named operators that they claim to be, and registers their ways to sign in. */
 export class SignIn {
   readonly #parts: { store: Store; clock: Clock }
   readonly #challenges: Challenges
@@ -189,7 +189,7 @@ export class SignIn {
       const lastStep = totpStep(secret ?? nobodysSecret, code, nowMs, current?.lastStep ?? -1)
       if (!isRight || !seen || !current || secret === null || lastStep === null || current.hash !== stored?.hash)
         return null
-      // Sealed anew, so that it outlives a replaced secret of the service.
+      // Encrypted again with the current secret, so that it outlives a replaced secret of the service.
       const used = { ...current, lastStep, sealedSecret: this.#sealed(secret, seen.name) }
       const why = await moveOperator(this.#parts, seen, { ...seen, proofs: { ...seen.proofs, password: used } })
       if (why === null) return seen
@@ -204,7 +204,8 @@ export class SignIn {
 
   /**
    * The operator whose ways to sign in this session may change. An owner whose link had no name becomes a named
-   * operator. A link with a lower role than the operator's may not, because a passkey would grant the full role.
+   * operator. A session from a link with a lower role than the operator's may change none, because a passkey would
+   * grant the full role.
    */
   async #own({ by, role }: Me): Promise<NamedOperator & { isNew?: boolean }> {
     const found = await this.#find(by)

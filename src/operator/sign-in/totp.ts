@@ -6,7 +6,7 @@ const stepMs = 30_000
 const digits = 6
 /** As long as the output of SHA-1, as RFC 4226 recommends. */
 const secretBytes = 20
-/** Clocks of telephones differ, and a user may type the code as it changes. */
+/** Clocks of telephones differ, and the code may change while a user types it. */
 const stepsAround = 1
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
@@ -32,16 +32,19 @@ export function totpCode(secret: string, step: number): string {
   return `${(mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** digits}`.padStart(digits, '0')
 }
 
-/** The step whose code this is, around now and after the last one that was used; null if it is none of them. */
+/**
+ * The step whose code this is, near the current time and after the last step that was used; null if it is none of these
+ * codes.
+ */
 export function totpStep(secret: string, code: string, nowMs: number, lastStep: number): number | null {
   const current = Math.floor(nowMs / stepMs)
   let found: number | null = null
   for (let step = current - stepsAround; step <= current + stepsAround; step++)
-    // Every code is compared, so that the time says nothing.
+    // Every code is compared, so that the time reveals nothing.
     if (isSameSecret(code, totpCode(secret, step)) && step > lastStep) found = step
   return found
 }
 
-/** What an authenticator scans. */
+/** The URI that an authenticator scans. */
 export const totpUri = (secret: string, operator: string): string =>
   `otpauth://totp/${encodeURIComponent('farebox console')}:${encodeURIComponent(operator)}?${new URLSearchParams({ secret, issuer: 'farebox console' }).toString().replaceAll('+', '%20')}`

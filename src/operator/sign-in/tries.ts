@@ -7,7 +7,7 @@ const freeFailures = 4
 /** Failures no longer count after this time. */
 const memoryMs = 24 * hourMs
 const firstWaitMs = 2_000
-/** At this wait, an attacker has a hundred tries a day; the operator can still use a link. */
+/** With this wait, an attacker has a hundred tries a day; the operator can still use a link. */
 const longestWaitMs = 15 * minuteMs
 
 /** How long the next try must wait after this many consecutive failures. */
