@@ -23,10 +23,10 @@ export const leaseMs = 30_000
 /** How long a stopping service waits for payments in flight, longer than one attempt takes, and for its facilitator to close. */
 export const closeMs = 30_000
 
-/** Payments that one process drives at once: each waits for the chain, so more would only wait longer. */
+/** Payments that one process drives at once: each waits for the chain, so more of them would only wait longer. */
 export const paymentsInFlight = 500
 
-/** Looks at single payments that operators request; each asks a node several times. */
+/** How many payments operators may look at again at once; each look asks a node several times. */
 export const looksAtOnce = 4
 
 /** Timeout of one request to a node. */
@@ -53,10 +53,10 @@ export const landingLookMs = 100
 /** Time between two such checks if the transfer is there but its block may still be dropped: half a block on Base. */
 export const confirmationLookMs = 1_000
 
-/** Maximum number of confirmations to require: half an hour on Base, and no payer would wait longer. */
+/** The highest number of confirmations that can be required: half an hour on Base, and no payer would wait longer. */
 export const mostConfirmations = 1_000
 
-/** How many of these checks may meet a chain that does not answer; each may take the time of two requests. */
+/** How many of these checks may fail because the chain does not answer; each may take the time of two requests. */
 export const failedLooks = 2
 
 /** How often to look for payments that no process drives any more, and how many of them to take per round. */
@@ -78,12 +78,12 @@ export const logWindows = 100
 /** Seconds after which checking a pending payment again makes sense. */
 export const retryAfterSeconds = 2
 
-/** How much of a wrong text a refusal quotes, in characters. */
+/** How many characters of a wrong text a refusal quotes. */
 export const quotedCharacters = 120
 
 /**
  * Attempts to get a transaction number that no other process has taken, and the pause after the first, which grows each
- * time: three processes that send at once are done in a second.
+ * time: three processes that send at the same time finish within a second.
  */
 export const sendsInTurn = 10
 export const sendInTurnMs = 20
@@ -93,7 +93,7 @@ export const sendInTurnMs = 20
  */
 export const watchIntervalMs = 60_000
 
-/** How long a service's recorded payee is remembered: two checks, and one that failed. */
+/** How long a service's recorded payee is remembered: two checks, and a failed one. */
 export const payeeNoteMs = 3 * watchIntervalMs
 
 /** How many payments the key's gas should still cover; below this, the operator is warned. */
@@ -118,7 +118,7 @@ export const feeStepMs = 60_000
 /** Seconds after which to retry a payment that hit the cap: one step of the window. */
 export const pausedRetrySeconds = 60
 
-/** Largest Solana transaction, as defined by the network. */
+/** Largest Solana transaction, a limit of the network. */
 export const transactionBytes = 1_232
 
 /**
@@ -143,7 +143,7 @@ export const facilitatorAnswerDepth = 16
 /** Connections to a facilitator; further concurrent payments wait for one. */
 export const facilitatorConnections = 50
 
-/** Blocks that a Solana blockhash is valid, as defined by the network. */
+/** For how many blocks a Solana blockhash is valid, a rule of the network. */
 export const blockhashBlocks = 150
 
 /** Extra blocks before a payment counts as expired: its blockhash may be newer than the node that was asked. */
@@ -155,17 +155,17 @@ export const solanaPollMs = 400
 /** Time between two sends of the same Solana transaction while no block contains it: nodes drop some of them. */
 export const resendMs = 2_000
 
-/** The fee per signature that our key pays, in lamports, as defined by the network. */
+/** The fee per signature that our key pays, in lamports, a rule of the network. */
 export const lamportsPerSignature = 5_000n
 
-/** The minimum balance of a Solana account, in lamports; its fee payer is kept above it. */
+/** The minimum balance of a Solana account, in lamports; the fee payer's balance is kept above it. */
 export const rentLamports = 890_880n
 
 /** Maximum cost of settling on Solana per hour: 0.05 SOL is 2,500 transfers at the highest accepted fees. */
 export const feesPerHourLamports = 50_000_000n
 
 /**
- * If another account pays the fee, the payment is searched among its payer's transactions since the claim. They are
+ * If another account pays the fee, the payment is searched for among its payer's transactions since the claim. They are
  * listed in pages of the size that nodes allow, up to 20,000 per payer.
  */
 export const listedTransactions = 1_000
@@ -178,7 +178,7 @@ export const searchedAtOnce = 10
 /** Time limit of one search: with settling before it and a few other requests, it stays below a lease. */
 export const searchMs = 5_000
 
-/** Searches whose transactions are remembered: at most some 2 MB each, usually a few KB. */
+/** How many searches are remembered with their transactions: at most some 2 MB each, usually a few KB. */
 export const rememberedSearches = 20
 
 /** Slots to count per block: leaders leave one in twenty empty, and one in two means a chain in trouble. */
@@ -187,18 +187,21 @@ export const mostSlotsOfBlock = 2
 /** Extra slots to search: an hour in which the chain stood still. */
 export const searchSlotMargin = 9_000
 
-/** Time after the first check for a sent transfer when no further check is started. */
+/** How long after the first check for a sent transfer the last check may start. */
 export const landingLooksMs = 10_000
 
 /** How far our clock may be ahead of a chain's when the ledger is created: transfers within this margin still count. */
 export const birthMarginMs = 10 * minuteMs
 
-/** Compute units of a drafted Solana transfer, and their price: what the stock clients ask for. */
+/** Compute units of a drafted Solana transfer, and their price: the values that the stock clients use. */
 export const draftUnits = 20_000
 export const draftMicroLamportsPerUnit = 1n
 
 /** Random bytes in its memo, so that two transfers of one amount are two payments. */
 export const draftMemoBytes = 16
 
-/** How long drafts share a blockhash, which lives for about a minute: short against the time that a wallet's user needs. */
+/**
+ * How long drafts share a blockhash. A blockhash lives for about a minute, so this is short compared with the time that
+ * a wallet's user needs.
+ */
 export const sharedBlockhashMs = 2_000

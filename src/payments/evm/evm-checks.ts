@@ -20,8 +20,8 @@ const magic = '0x1626ba7e'
 const yes = magic.padEnd(66, '0')
 
 /**
- * Verifies the payer's signature as the token will: an address with code is asked itself, and for any other the signer
- * is recovered. Sends nothing to the network unless a signature is valid or may be a contract's.
+ * Verifies the payer's signature as the token will: an address with code is asked itself, and for any other address the
+ * signer is recovered. Sends nothing to the network unless a signature is valid or may be a contract's.
  */
 export class EvmSignatures {
   readonly #viem: Viem
@@ -98,7 +98,7 @@ export class EvmSignatures {
   }
 }
 
-/** Whether the contract's code failed, rather than the node. Nodes have no common error number for it. */
+/** Whether the contract's code failed, rather than the node. Nodes have no common error number for this. */
 function isOfTheCode({ BaseError, ExecutionRevertedError }: Viem, error: unknown): boolean {
   if (!(error instanceof BaseError)) return false
   if (error.walk(cause => cause instanceof ExecutionRevertedError)) return true

@@ -67,7 +67,10 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
     }
   }
 
-  /** The head is asked for only where it decides. One that is older than the receipt makes it wait, never count early. */
+  /**
+   * The chain's head is requested only where it decides. A head that is older than the receipt makes the payment wait,
+   * never count early.
+   */
   #receiptAndHead(transaction: Hex): Promise<[TransactionReceipt | null, bigint]> {
     const head = this.#confirmations === 0n ? 0n : this.#client.getBlockNumber({ cacheTime: 0 })
     return Promise.all([this.#receiptOf(transaction), head])
@@ -81,13 +84,13 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
     return { ...landing, atSeconds: Number(timestamp) }
   }
 
-  /** If no confirmations are required, a node that is a block behind another must not cause a wait. */
+  /** If no confirmations are required, a node that is a block behind another must not make the payment wait. */
   #isDeep(blockNumber: bigint, head: bigint): boolean {
     return this.#confirmations === 0n || head - blockNumber >= this.#confirmations
   }
 
   /**
-   * A nonce that is unused at the head was unused before it; the reported time is that of a block that will not be
+   * A nonce that is unused at the head was also unused before it; the reported time is that of a block that will not be
    * dropped.
    */
   async #findNonce(payment: EvmPayment): Promise<OnChain> {
@@ -118,7 +121,7 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
       if (!this.#isDeep(BigInt(log.blockNumber ?? latest), latest)) return { state: 'unconfirmed' }
       if (log.topics[0] === canceledTopic) return { state: 'void' }
       const receipt = await this.#receiptOf(log.transactionHash)
-      // Nodes behind one address can differ. Without the receipt we cannot claim that nothing landed.
+      // Nodes behind one address can differ. Without the receipt we cannot conclude that nothing landed.
       if (!receipt) throw new Error('The node has the event of the nonce, and not yet the receipt of its transaction.')
       const landing = landingIn(receipt, payment)
       return landing ? this.#timed(landing, receipt) : { state: 'void' }

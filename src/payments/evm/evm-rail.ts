@@ -38,7 +38,7 @@ const EvmPayment = z.strictObject({
 })
 export type EvmPayment = z.output<typeof EvmPayment>
 
-/** EVM networks, by EIP-3009. */
+/** The rail of EVM networks, by EIP-3009. */
 export const evmRail: Rail<EvmPayment, EvmPaymentSettings> = {
   name: 'evm',
   schema: EvmPayment,
@@ -119,7 +119,7 @@ function canonicalSignature(written: string): string {
 }
 
 /**
- * Compares everything but the amount with our own option, whatever the client says it accepted. Throws
+ * Compares everything but the amount with our own option, whatever option the client says it accepted. Throws
  * `invalidPayment`.
  */
 function checkEvmTerms({ option, authorization }: EvmPayment, { accepted }: ReceivedPayment): void {

@@ -17,7 +17,7 @@ import { chainIdOf } from './evm-rail.ts'
 type Viem = typeof import('viem')
 type Hex = `0x${string}`
 
-/** A transaction that lacks only its number. */
+/** A transaction that is complete except for its number. */
 interface Prepared {
   gas: bigint
   maxFeePerGas?: bigint | undefined
@@ -32,11 +32,15 @@ export interface ContractCall {
 }
 
 /**
- * What a settlement tried to send. The hash is known before sending, so a lost answer does not mean a lost transaction.
+ * What a settlement tried to send. The hash is known before sending, so the transaction can be found even if the answer
+ * is lost.
  */
 export interface SendAttempt {
   transaction: Hex | null
-  /** Set if an earlier attempt found its number taken: by another sender, or by itself on a node that is behind. */
+  /**
+   * Set if an earlier attempt found its number taken: by another sender, or by the same transaction on a node that
+   * lags.
+   */
   mayHaveLanded: boolean
   /** Set if it was certainly not sent; `words` are for the operator. */
   unsent: { by: 'token' | 'sender'; words: string } | null
@@ -53,7 +57,7 @@ export const newAttempt = (): SendAttempt => ({
 
 /**
  * Sends transactions of one key. Numbering, signing and sending happen one at a time, because two concurrent sends
- * would take the same number; everything else may overlap. Processes that share a key lose a little time to this.
+ * would take the same number; everything else may overlap. Processes that share a key lose a little time by this.
  */
 export class EvmSender {
   readonly client
@@ -162,7 +166,7 @@ export class EvmSender {
 
   /**
    * Everything but the number. Refuses a transfer that the token would refuse, before it costs anything, and one that
-   * would waste gas.
+   * would need too much gas.
    */
   async #prepare(call: { to: Hex; data: Hex; gasAtMost: bigint }, attempt: SendAttempt): Promise<Prepared> {
     const prepared = await this.#estimate(call, attempt)

@@ -51,7 +51,7 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
   readonly #sender: EvmSender
   readonly #signatures: EvmSignatures
   readonly #gasAtMost: bigint
-  /** Assets that were seen to be contracts: a call to any other address succeeds and does nothing. */
+  /** Assets that are known to be contracts: a call to any other address succeeds and does nothing. */
   readonly #tokens = new Set<string>()
 
   constructor(packages: Packages, options: LocalFacilitatorOptions) {
@@ -98,7 +98,7 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     return verdict
   }
 
-  /** Whether the token would make the transfer now. The stock code, which is slow, only names the reason if not. */
+  /** Whether the token would make the transfer now. If not, the stock code, which is slow, only finds the reason. */
   async #passes(payment: EvmPayment): Promise<boolean> {
     if (!isToPayee(payment)) return false
     try {
@@ -123,13 +123,13 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
   async #judgeTwice(payment: EvmPayment): Promise<Verdict> {
     const first = await this.#judge(payment)
     if (first.certain) return first.verdict
-    // To the stock code a node that is down looks like a bad payment, so the node is probed and the payment verified
-    // once more.
+    // To the stock code, a node that is down looks like a bad payment, so the node is probed and the payment verified
+    // again.
     await this.#probe()
     return (await this.#judge(payment)).verdict
   }
 
-  /** The node has checked the transfer when its gas is estimated, so the stock code need not check it once more. */
+  /** The node checks the transfer when it estimates the gas, so the stock code need not check it again. */
   async settle(payment: EvmPayment): Promise<Settlement> {
     if (!isToPayee(payment)) return { state: 'unsent', why: 'The payment is to another payee.' }
     const attempt = newAttempt()
@@ -145,7 +145,10 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     }
   }
 
-  /** Why the token refuses the transfer, as far as it can be known; by its own words on a chain without Multicall3. */
+  /**
+   * Why the token refuses the transfer, as far as it can be found out; on a chain without Multicall3, by the token's
+   * own error.
+   */
   async #reasonOf(payment: EvmPayment, refusal: unknown): Promise<PaymentReason> {
     if (refusal instanceof Error && /authorization.*used/i.test(refusal.message)) return 'nonce_used'
     const judged = await this.#judge(payment).catch(() => null)
@@ -163,7 +166,7 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     }
   }
 
-  /** A key's signature is passed in three parts, and a contract's whole. */
+  /** A key's signature is passed in three parts, a contract's as a whole. */
   #signatureArgs(signature: Hex): readonly unknown[] {
     if (signature.length !== keySignatureCharacters) return [signature]
     const { r, s, v, yParity } = this.#packages.viem.parseSignature(signature)

@@ -6,7 +6,8 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { PaymentChain, PaymentReason, ReceivedPayment, SignedPayment } from '../payment/payment.ts'
 
 /**
- * Everything that top-ups need to know about one kind of network. Each has a folder, and a line in `rails/rails.ts`.
+ * Everything that top-ups need to know about one kind of network. Each rail has a folder, and a line in
+ * `rails/rails.ts`.
  */
 export interface Rail<Payment extends SignedPayment = SignedPayment, Settings = object> {
   name: Payment['rail']
@@ -17,7 +18,7 @@ export interface Rail<Payment extends SignedPayment = SignedPayment, Settings = 
   /** Returns the payment in its canonical form, with its terms not yet checked. Throws `invalidPayment`. */
   decode(received: ReceivedPayment, option: PaymentOption): Payment
   /**
-   * Compares everything but the amount with our own option, whatever the client says it accepted. Throws
+   * Compares everything but the amount with our own option, whatever option the client says it accepted. Throws
    * `invalidPayment`.
    */
   checkTerms(payment: Payment, received: ReceivedPayment): void
@@ -27,23 +28,23 @@ export interface Rail<Payment extends SignedPayment = SignedPayment, Settings = 
   payerOf(payment: Payment): string
   /** Returns the Unix seconds after which it can no longer land; undefined if the chain counts blocks instead. */
   validBeforeSecondsOf(payment: Payment): number | undefined
-  /** Returns what makes two payments with one key the same authorization. */
+  /** Returns the text that makes two payments with one key the same authorization. */
   signedTextOf(payment: Payment): string
-  /** Returns a payee in its one comparable spelling. */
+  /** Returns a payee in a form that can be compared. */
   payee(payTo: string): string
   /**
    * Returns what is offered to callers; nothing if the operator has not configured this rail. Throws a sentence for
    * unusable settings.
    */
   options(settings: Settings): readonly PaymentOption[]
-  /** Opens what reads its chain and what settles on it. Null if the operator has not configured it. */
+  /** Opens the parts that read its chain and settle on it. Null if the operator has not configured it. */
   open(settings: Settings, clock: Clock): Promise<OpenRail<Payment>> | null
 }
 
 export interface OpenRail<Payment extends SignedPayment = SignedPayment> {
   chain: PaymentChain<Payment>
   facilitator: Facilitator<Payment>
-  /** Drafts what a wallet signs, on chains where a wallet cannot compose it; base64. */
+  /** Drafts the payment that a wallet signs, on chains where a wallet cannot compose it; base64. */
   drafts?: Drafts
 }
 
@@ -65,7 +66,7 @@ export interface Facilitator<Payment extends SignedPayment = SignedPayment> {
    * one cannot be settled for a while.
    */
   verify(payment: Payment): Promise<Verdict>
-  /** Safe to repeat: the token accepts a nonce once. A rejection means that anything may have happened. */
+  /** Safe to repeat: the token accepts a nonce once. A rejection says nothing about what has happened. */
   settle(payment: Payment): Promise<Settlement>
   /** Returns the CAIP-2 networks that it settles on. */
   supported(): readonly string[]
@@ -78,11 +79,11 @@ export interface Facilitator<Payment extends SignedPayment = SignedPayment> {
 export type Verdict = { valid: true } | { valid: false; reason: PaymentReason }
 
 export type Settlement =
-  /** According to the facilitator; the chain has the last word. */
+  /** What the facilitator reports; the chain decides. */
   | { state: 'settled'; transaction: string }
   /** In flight: it may have landed, or may still land. */
   | { state: 'sent'; transaction: string }
-  /** Reported as refused by a party whose word is no proof: it may land until it expires. */
+  /** Refused by a party whose word is no proof: it may land until it expires. */
   | { state: 'doubtful'; why: string }
   /** Nothing moved and nothing is in flight; the payment is at fault. */
   | { state: 'refused'; reason: PaymentReason }

@@ -11,7 +11,9 @@ import { clockSkewSeconds, minimumSecondsLeft, quotedCharacters } from '../bound
 
 /** Members that stored payments of every rail have; `rail` says which rail reads the rest. */
 export const commonMembers = {
-  /** Built from decoded values only: spelling, encoding and extra members do not make a different payment. */
+  /**
+   * Built from decoded values only: a different spelling, encoding or extra member does not make a different payment.
+   */
   key: z.string(),
   /** Our own option, with the amount that was signed; never what a client says it accepted. */
   option: PaymentOption,
@@ -50,9 +52,9 @@ export type OnChain =
    * chain has one.
    */
   | { state: 'landed'; transaction: string; amount: MicroUsd; atSeconds?: number }
-  /** It is spent or cancelled, and we received nothing. The reason is `nonce_used` if none is given. */
+  /** Its nonce is spent or cancelled, and we received nothing. The reason is `nonce_used` if none is given. */
   | { state: 'void'; reason?: PaymentReason }
-  /** It is spent or cancelled, in a block that the chain may still drop. */
+  /** Its nonce is spent or cancelled, in a block that the chain may still drop. */
   | { state: 'unconfirmed' }
   /** It is unused, and no block up to this time, if it has one, can use it any more. */
   | { state: 'open'; chainTimeSeconds?: number }
@@ -81,7 +83,7 @@ export interface ReceivedPayment {
   scheme: string
   /** CAIP-2 or an older bare name. */
   network: string
-  /** What the client says it accepted; null in the flat payload of older clients, which omits it. */
+  /** The option that the client says it accepted; null in the flat payload of older clients, which omits it. */
   accepted: { amount: string; asset: string; payTo: string } | null
   payload: Readonly<Record<string, unknown>>
 }
@@ -134,7 +136,8 @@ export const placesOf = (issues: readonly { path: readonly PropertyKey[] }[]): s
 ]
 
 /**
- * Why a payment is rejected, as `details.reason` says, each with what is wrong and what to do. Nothing was credited.
+ * Why a payment is rejected, in the form of `details.reason`, each with what is wrong and what to do. Nothing was
+ * credited.
  */
 const sentences = {
   conflicting_headers:
@@ -201,7 +204,8 @@ export const isSigned = (reason: PaymentReason): boolean =>
   !['invalid_signature', 'contract_wallet', 'undeployed_wallet'].includes(reason)
 
 /**
- * The 400 for a rejected payment. `facts` are the allowed values for the caller to compare with, never what it sent.
+ * The 400 for a rejected payment. `facts` are the allowed values for the caller to compare with, never the values that
+ * it sent.
  */
 export const refusedPayment = (reason: PaymentReason, facts: Readonly<Record<string, unknown>> = {}): ServiceError =>
   invalidPayment({ error: 'X402_INVALID_PAYMENT', message: sentences[reason], details: { reason, ...facts } })

@@ -22,7 +22,7 @@ type AllOf<Each> = (Each extends unknown ? (each: Each) => void : never) extends
 
 /** Where top-ups go and what settles them: the settings of every rail. */
 export type PaymentSettings = AllOf<Parameters<(typeof entries)[number]['options']>[0]> & {
-  /** Where a wallet's owner can buy USDC; `{address}` and `{network}` stand for the wallet's. */
+  /** Where a wallet's owner can buy USDC; `{address}` and `{network}` are replaced with those of the wallet. */
   onRamp?: string
 }
 
@@ -43,7 +43,7 @@ export function paymentOptionsOf(settings: PaymentSettings): readonly PaymentOpt
 }
 
 /**
- * Returns a payment in its canonical form and by which of our options it is, with its terms not yet checked. Throws
+ * Returns a payment in its canonical form and the option of ours that it uses, with its terms not yet checked. Throws
  * `invalidPayment`.
  */
 export function decodePayment(received: ReceivedPayment, options: readonly PaymentOption[]): SignedPayment {
@@ -56,7 +56,7 @@ export function decodePayment(received: ReceivedPayment, options: readonly Payme
   return rail.decode(received, option)
 }
 
-/** Compares a payment with our own option, whatever the client says it accepted. Throws `invalidPayment`. */
+/** Compares a payment with our own option, whatever option the client says it accepted. Throws `invalidPayment`. */
 export function checkTerms(payment: SignedPayment, received: ReceivedPayment): void {
   const { accepted } = received
   if (accepted && !BaseUnits.safeParse(accepted.amount).success) {
@@ -92,7 +92,7 @@ export const validBeforeSecondsOf = (payment: SignedPayment): number | undefined
 export const isSamePayment = (one: SignedPayment, other: SignedPayment): boolean =>
   one.rail === other.rail && railOf(one).signedTextOf(one) === railOf(other).signedTextOf(other)
 
-/** Returns a payee in its one comparable spelling. */
+/** Returns a payee in a form that can be compared. */
 export const payeeOf = ({ network, payTo }: Pick<PaymentOption, 'network' | 'payTo'>): string =>
   rails.find(rail => rail.serves(network))?.payee(payTo) ?? payTo
 
@@ -104,7 +104,7 @@ export function readStoredPayment(text: string): SignedPayment {
   return railOf(Named.parse(value)).schema.parse(value)
 }
 
-/** What is served, by the name of its rail; no option offers a rail that is absent. */
+/** The open rails by name; no option offers a rail that is absent. */
 type ByRail<Port> = Readonly<Partial<Record<string, Port>>>
 
 /** Passes every payment to the facilitator of its rail. */

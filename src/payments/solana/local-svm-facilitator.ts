@@ -43,8 +43,8 @@ const preflightFailed = -32002
 const paused = 'The service cannot accept payments on Solana at the moment.'
 
 /**
- * Settles on Solana with our own key, which pays the fees. What it signs has been parsed to the last byte before, so it
- * only adds a signature and makes a few requests to a node. Sends nothing to the network until it is used.
+ * Settles on Solana with our own key, which pays the fees. The transaction has already been parsed to the last byte, so
+ * this only adds a signature and makes a few requests to a node. Sends nothing to the network until it is used.
  */
 export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   readonly #network: string
@@ -142,7 +142,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
       await this.#rpc.send(wire, { preflightCommitment: 'processed' })
       return { state: 'sent', transaction }
     } catch (error) {
-      // A lost answer does not mean a lost transaction.
+      // Even if the answer is lost, the transaction may have been sent.
       if (!(error instanceof SolanaRefusal)) return { state: 'sent', transaction }
       const failed = Refused.safeParse(error.data)
       const why = error.code === preflightFailed && failed.success ? (failed.data.err ?? null) : null
@@ -192,10 +192,10 @@ export type SvmRefusal =
   | { by: 'payment'; reason: PaymentReason }
   /** Our fee payer or our account is at fault; for the operator. */
   | { by: 'us'; why: string }
-  /** A program refused it, through either side's fault. */
+  /** A program refused it; either side may be at fault. */
   | { by: 'program' }
 
-/** The fee payer is unknown to the chain, too poor, or not fit to pay. */
+/** The fee payer is unknown to the chain, has too little, or cannot pay fees. */
 const feeErrors = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee']
 
 /** `Custom(1)` of the token program, the only program in a payment besides a memo. */

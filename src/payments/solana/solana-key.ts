@@ -13,9 +13,7 @@ export class SolanaKey {
   readonly address: string
   readonly #key: KeyObject
 
-  /**
-   * `text` is base58 of 64 bytes, as wallets export a key: first the secret half, then the public one. Never prints it.
-   */
+  /** `text` is base58 of 64 bytes, as wallets export a key: the secret half first. Never prints it. */
   constructor(text: string) {
     const bytes = decodeBase58(text, keypairBytes)
     if (!bytes) throw new Error('A Solana key is base58 of 64 bytes, as wallet apps export it.')
@@ -50,7 +48,10 @@ export const computeBudgetProgram = 'ComputeBudget111111111111111111111111111111
 /** USDC is a mint of this program, not of Token-2022. */
 export const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 export const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
-/** Wallets add its assertions to what they sign. It can still be replaced, and what it would then do with our account is open. */
+/**
+ * Wallets add assertions of this program to what they sign. The program can still be replaced, and it is unknown what
+ * it would then do with our account.
+ */
 export const lighthouseProgram = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95'
 const associatedTokenProgram = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'
 
@@ -60,7 +61,7 @@ const addressBytes = 32
 export const addressOf = (text: string): Uint8Array | null => decodeBase58(text, addressBytes)
 
 /**
- * Returns where a wallet keeps its tokens of a mint, an address derived from both. Throws if either is not an address.
+ * Returns the address of a wallet's token account for a mint, derived from both. Throws if either is not an address.
  */
 export function tokenAccountOf(owner: string, mint: string): string {
   const seeds = [owner, tokenProgram, mint].map(requireAddress)

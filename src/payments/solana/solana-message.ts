@@ -53,7 +53,7 @@ export const readMessage = (bytes: Uint8Array): SolanaMessage | null =>
 
 const addressBytes = 32
 const signatureBytes = 64
-/** The first byte of version 0; in a legacy message it counts signers, of which there are never that many. */
+/** The first byte of version 0. In a legacy message this byte counts signers, of which there are never that many. */
 const versionMark = 0x80
 
 function readInstruction(reader: Reader): SolanaInstruction {
@@ -68,7 +68,7 @@ function skipLookupTable(reader: Reader): void {
   reader.take(reader.count())
 }
 
-/** Null if reading fails or leaves bytes over. */
+/** Null if reading fails or bytes are left over. */
 function readWhole<Value>(bytes: Uint8Array, read: (reader: Reader) => Value): Value | null {
   const reader = new Reader(bytes)
   try {
@@ -131,7 +131,10 @@ class Reader {
   }
 }
 
-/** The whole transaction in base64: the number of signatures, the fee payer's, the payer's, and what they sign. */
+/**
+ * The whole transaction in base64: the number of signatures, the fee payer's signature, the payer's, and the bytes that
+ * they sign.
+ */
 export const wireOf = (feePayerSignature: Uint8Array, { signature, message }: SvmPayment): string =>
   Buffer.concat([
     Buffer.of(2),
@@ -161,8 +164,8 @@ const feePayerPlace = 0
 const payerPlace = 1
 
 /**
- * Returns the transfer of a message that does nothing else; it is not yet compared with an option. Anything not known
- * to be harmless is rejected, because our key signs the same bytes. Throws `invalidPayment`.
+ * Returns the transfer of a message that does nothing else; it is not yet compared with an option. Anything that is not
+ * known to be harmless is rejected, because our key signs the same bytes. Throws `invalidPayment`.
  */
 export function readTransfer(message: SolanaMessage): SvmTransfer {
   const [feePayer, payer] = message.accounts

@@ -63,9 +63,9 @@ export class SolanaRpc {
   }
 
   /**
-   * Sends a base64 transaction once. Rejects with `SolanaRefusal` if the node refuses it, and then it was not sent; any
-   * other error leaves that open. A retry could hide that the first attempt arrived: another node behind the same
-   * address may refuse what the first has accepted.
+   * Sends a base64 transaction once. Rejects with `SolanaRefusal` if the node refuses it, in which case it was not
+   * sent; any other error leaves that open. A retry could hide that the first attempt arrived: another node behind the
+   * same address may refuse a transaction that the first one has accepted.
    */
   async send(wire: string, config: object): Promise<void> {
     await this.#askOnce('sendTransaction', [wire, { encoding: 'base64', ...config }])
@@ -131,7 +131,7 @@ export function isOf({ message }: SvmPayment, executed: Executed): boolean {
   return transaction !== null && Buffer.from(transaction.message).toString('base64') === message
 }
 
-/** How far the finalized chain is. A slot has the length of a block, whether or not one is made in it. */
+/** How far the finalized chain is. A slot has the length of a block, whether or not a block is made in it. */
 export interface ChainHead {
   absoluteSlot: number
   blockHeight: number
@@ -148,7 +148,7 @@ const Listed = z.array(z.object({ signature: z.string(), slot: z.number() }))
 type Listed = z.output<typeof Listed>
 
 /**
- * Looks for a payment among everything its payer did since it was signed, because only its fee payer knows the
+ * Searches everything that a payer did since it signed a payment for that payment, because only its fee payer knows the
  * transaction's signature. Transactions are read only once, so an interrupted search continues where it stopped.
  */
 export class SvmSearch {
@@ -166,13 +166,13 @@ export class SvmSearch {
 
   /**
    * Returns the signature of the payment's transaction; null if the node has none. With `isLast`, only a node that has
-   * reached `head` may say so. Rejects if it could not be determined within `searchMs`.
+   * reached `head` may report that. Rejects if it could not be found out within `searchMs`.
    */
   async find(payment: SvmPayment, head: ChainHead, isLast: boolean): Promise<string | null> {
     const rpc = this.#rpc.within(searchMs)
     const others = this.#othersOf(payment)
     const { firstSlot, claimSlot } = slotsOf(payment, head)
-    // A node that is behind refuses instead of returning nothing, which would prove nothing.
+    // A node that lags refuses instead of returning nothing, which would prove nothing.
     const depth = { commitment: this.#commitment, ...(isLast ? { minContextSlot: head.absoluteSlot } : {}) }
     const all = await list(rpc, transferOf(payment).source, depth, firstSlot)
     const listed = all.filter(({ signature }) => !others.has(signature))
@@ -192,7 +192,7 @@ export class SvmSearch {
 
   async #isIt(rpc: SolanaRpc, payment: SvmPayment, signature: string): Promise<boolean> {
     const executed = await executedOf(rpc, signature, this.#commitment)
-    // Nodes behind one address can differ; what cannot be read may be the payment.
+    // Nodes behind one address can differ; a transaction that cannot be read may be the payment.
     if (!executed) throw new Error('The node lists a transaction, and does not have it yet.')
     return isOf(payment, executed)
   }

@@ -19,7 +19,7 @@ interface Draft {
 
 const LatestBlockhash = z.object({ value: z.object({ blockhash: z.string() }) })
 
-/** Drafts transfers for wallets that sign and do not compose. Sends nothing to the network until it is used. */
+/** Drafts transfers for wallets that sign but do not compose. Sends nothing to the network until it is used. */
 export class SvmDrafts {
   readonly #rpc: SolanaRpc
   readonly #clock: Clock
@@ -51,9 +51,9 @@ export class SvmDrafts {
 }
 
 /**
- * Composes one transfer as a legacy transaction, which every wallet reads: a limit on its cost, its price, the transfer
- * and a random memo that makes equal payments distinct. Both signatures are empty; the fee payer's stays so until the
- * payment has come back and was checked again.
+ * Composes one transfer as a legacy transaction, which every wallet can read: a limit on its cost, its price, the
+ * transfer and a random memo that makes equal payments distinct. Both signatures are empty; the fee payer's stays empty
+ * until the payment has come back and was checked again.
  */
 function draftTransfer({ payer, amount, option, blockhash }: Draft): string {
   const { asset, payTo, extra } = option
@@ -73,7 +73,7 @@ function draftTransfer({ payer, amount, option, blockhash }: Draft): string {
     instruction(placeOf(memoProgram), [], memo),
   ]
   const message = Buffer.concat([
-    // Two sign, the second without changing; the last four accounts are only read.
+    // Two signers, of which the second is read-only; the last four accounts are read-only too.
     Buffer.of(2, 1, 4, accounts.length),
     ...[...accounts, blockhash].map(bytesOf),
     Buffer.of(instructions.length),

@@ -54,7 +54,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     this.#feePayer = feePayer
   }
 
-  /** A blockhash does not reveal its age, so the payment is given as long as the newest one has now. */
+  /** A blockhash does not reveal its age, so the payment gets the lifetime that the newest blockhash has now. */
   async dated(payment: SvmPayment): Promise<SvmPayment> {
     try {
       const { blockHeight } = await this.#epochInfo('processed')
@@ -87,7 +87,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     const { value } = await this.#statusOf(signature)
     const [status] = value
     if (!status) return null
-    // Nodes omit this member once they have forgotten the depth, which happens only to the deepest.
+    // Nodes omit this member once they have forgotten the depth, which happens only for the deepest transactions.
     const depth = status.confirmationStatus ?? 'finalized'
     const isDeep = depth === 'finalized' || depth === this.#commitment
     return isDeep ? this.#read(payment, signature) : { state: 'unconfirmed' }
@@ -98,11 +98,12 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   }
 
   /**
-   * Credits what exactly the signed message brought to the token account, regardless of who reported the transaction.
+   * Credits exactly the amount that the signed message brought to the token account, regardless of who reported the
+   * transaction.
    */
   async #read(payment: SvmPayment, signature: string): Promise<OnChain | null> {
     const found = await executedOf(this.#rpc, signature, this.#commitment)
-    // Nodes behind one address can differ. Without the transaction we cannot claim that nothing landed.
+    // Nodes behind one address can differ. Without the transaction we cannot conclude that nothing landed.
     if (!found) throw new Error('The node has the status of a transaction, and not yet the transaction.')
     if (!isOf(payment, found)) return null
     const received = found.meta.err === null ? receivedIn(payment, found) : 0n
@@ -112,8 +113,8 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   }
 
   /**
-   * A payment is over if the finalized chain is past its last block and a node that has come at least as far confirms
-   * that no block contains it.
+   * A payment is over if the finalized chain is past its last block, and a node that has reached at least that point
+   * confirms that no block contains it.
    */
   async #absent(payment: SvmPayment, own: string | null): Promise<OnChain> {
     if (own !== null && payment.lastBlockHeight === null) return { state: 'open' }

@@ -50,7 +50,7 @@ const SvmPayment = z.strictObject({
 })
 export type SvmPayment = z.output<typeof SvmPayment>
 
-/** Solana, by a transaction whose fee we pay. */
+/** The rail of Solana, by a transaction whose fee we pay. */
 export const svmRail: Rail<SvmPayment, SvmPaymentSettings> = {
   name: 'svm',
   schema: SvmPayment,
@@ -89,7 +89,7 @@ function feePayerOf({ feePayerKey, facilitator }: SolanaPaymentSettings): string
 }
 
 /**
- * Decodes a transaction that makes one transfer and is signed by its payer. Its owner and cost are not yet checked.
+ * Decodes a transaction that makes one transfer and is signed by its payer. Its owner and cost are not checked yet.
  * Throws `invalidPayment`.
  */
 function decodeSvmPayment({ payload }: ReceivedPayment, option: PaymentOption): SvmPayment {
@@ -97,14 +97,14 @@ function decodeSvmPayment({ payload }: ReceivedPayment, option: PaymentOption): 
   if (!parsed.success) throw refusedPayment('payload_members', { members: placesOf(parsed.error.issues) })
   const { message, signatures } = decodeTransaction(parsed.data.transaction)
   const transfer = transferIn(message)
-  // The fee payer's signature is ours to fill in; what a client put there means nothing.
+  // The fee payer's signature is ours to fill in; whatever a client put there is ignored.
   const [, signature] = signatures
   if (signatures.length !== 2 || !signature || !isSignedBy(transfer.payer, message, signature)) {
     throw refusedPayment('invalid_signature')
   }
   return {
     rail: 'svm',
-    // No signature is part of the key, because anyone can put anything in the fee payer's place.
+    // No signature is part of the key, because anyone can put any bytes in the fee payer's place.
     key: ['svm', option.network, createHash('sha256').update(message).digest('hex')].join(':'),
     option: { ...option, amount: `${transfer.amount}` },
     payer: transfer.payer,
@@ -117,7 +117,7 @@ function decodeSvmPayment({ payload }: ReceivedPayment, option: PaymentOption): 
 }
 
 /**
- * Compares everything but the amount with our own option, whatever the client says it accepted. Throws
+ * Compares everything but the amount with our own option, whatever option the client says it accepted. Throws
  * `invalidPayment`.
  */
 function checkSvmTerms({ option, message }: SvmPayment, { accepted }: ReceivedPayment): void {

@@ -48,9 +48,9 @@ export class PaymentDriver {
   }
 
   /**
-   * Starts a payment that is new or was rejected before. Throws `invalidPayment`, or `ChainUnavailable` as long as
-   * nothing is claimed. Its outcome is in its row. `verified` is awaited once the payer is known to have signed it and
-   * to have the money, or to have sent it; what it throws is thrown, with nothing claimed.
+   * Starts a payment that is new or was rejected before. Throws `invalidPayment`, or `ChainUnavailable` while nothing
+   * is claimed. Its outcome is in its row. `verified` is awaited once the payer is known to have signed the payment and
+   * to have the money, or to have sent it; if `verified` throws, nothing is claimed and the error is passed on.
    */
   async begin(payment: SignedPayment, rejected: PaymentRow | null, verified: () => Promise<void>): Promise<void> {
     const late = untimely(payment, this.#clock.now())
@@ -95,19 +95,21 @@ export class PaymentDriver {
   }
 
   async #settleFirst(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
-    // Money that has come already is credited all the same.
+    // Money that has already arrived is credited all the same.
     if (await this.#rows.isForSuspended(payment)) throw suspendedPayer()
     const row = await this.#claim(payment, rejected)
     if (row) await this.#attempt(row, { isFirst: true, waits: true })
   }
 
-  /** Nothing more is sent, and the next driver checks whether it stayed in the chain. */
+  /** Nothing more is sent, and the next driver checks whether the transfer stayed in the chain. */
   async #awaitDepth(payment: SignedPayment, rejected: PaymentRow | null): Promise<void> {
     const row = await this.#claim(payment, rejected)
     if (row) await this.#rows.release(row)
   }
 
-  /** Stores the end of the payment's life in the row: one that could stay open for ever would never be given up. */
+  /**
+   * Stores the end of the payment's life in the row: a payment that could stay open for ever would never be given up.
+   */
   async #claim(payment: SignedPayment, rejected: PaymentRow | null): Promise<PaymentRow | null> {
     const dated = this.#chain.dated ? await this.#chain.dated(payment) : payment
     return this.#rows.claim(dated, rejected)
@@ -120,8 +122,8 @@ export class PaymentDriver {
         const seen = await this.#find(row)
         if (seen.state === 'unconfirmed') return this.#rows.release(row)
         if (seen.state === 'landed' || seen.state === 'void') return this.#end(row, seen)
-        // An earlier attempt may still be in flight, and then this refusal proves nothing. If one node sees a used
-        // nonce and the next does not, the next has not seen the transfer yet.
+        // An earlier attempt may still be in flight, so this refusal proves nothing. If one node sees a used nonce and
+        // the next does not, the next has not seen the transfer yet.
         return isFirst && settlement.reason !== 'nonce_used'
           ? this.#rows.reject(row, settlement.reason)
           : this.#rows.release(row)
@@ -150,7 +152,7 @@ export class PaymentDriver {
     }
   }
 
-  /** A facilitator's word is not a transfer: only what the chain shows is credited. */
+  /** A facilitator's report is not a transfer: only what the chain shows is credited. */
   async #awaitLanding(
     row: PaymentRow,
     settlement: { state: string; transaction: string | null },
@@ -159,8 +161,7 @@ export class PaymentDriver {
     const facts = { payment: paymentIdOf(row.key), transaction: settlement.transaction }
     let held: PaymentRow | null = row
     let seen: OnChain | null = null
-    // A connection that broke once, often together with the lost answer, does not yet mean that the chain is
-    // unreachable.
+    // If a connection broke once, often together with the lost answer, the chain may still be reachable.
     const patience = AbortSignal.timeout(landingLooksMs)
     for (let look = 0, failures = 0; look < landingLooks && failures < failedLooks && held; look++) {
       // A check may take long on a slow chain, and the driver must finish within its lease.
@@ -170,7 +171,7 @@ export class PaymentDriver {
       if (seen?.state === 'landed' || seen?.state === 'void') return this.#end(held, seen)
       if (!seen) failures++
       if (look === 0) held = await this.#rows.hold(held, 'unknown', settlement.transaction)
-      // Only the first request waits for confirmations: a later driver comes again and has other payments to drive.
+      // Only the first request waits for confirmations: later drivers have other payments to drive.
       if (seen?.state === 'unconfirmed' && !waits) break
     }
     if (!held) return

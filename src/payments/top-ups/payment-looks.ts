@@ -11,7 +11,7 @@ import type { PaymentRow, PaymentRows } from './payment-rows.ts'
 export interface PaymentLook {
   found: /** It has ended; its row says how. */
     | 'ended'
-    /** Another process, or an earlier look, is at it. */
+    /** Another process, or an earlier look, is working on it. */
     | 'driven'
     /** Too many other looks are running. */
     | 'busy'
@@ -25,7 +25,7 @@ export interface PaymentLook {
     | 'unconfirmed'
     /** The chain does not show it. */
     | 'open'
-  /** What keeps it from being sent, as a sentence; null if nothing is known to. */
+  /** The problem that prevents sending it, as a sentence; null if none is known. */
   problem: string | null
 }
 
@@ -35,13 +35,13 @@ interface Parts {
   chain: PaymentChain
   facilitator: Pick<Facilitator, 'problem'>
   log: Log
-  /** How long a look is waited for; `answerWaitMs` by default. */
+  /** How long the caller waits for a look; `answerWaitMs` by default. */
   answerWaitMs?: number
 }
 
 /**
- * Drives one payment now instead of at the next round, in the way in which rounds do it: by its lease and its fence. A
- * look therefore credits only what the chain shows, and never twice.
+ * Drives one payment now instead of at the next round, in the same way as a round: with its lease and its fence. A look
+ * therefore credits only what the chain shows, and never twice.
  */
 export class PaymentLooks {
   readonly #parts: Parts
@@ -70,7 +70,7 @@ export class PaymentLooks {
     await Promise.allSettled(this.#running.values())
   }
 
-  /** The look itself continues, whether or not it is waited for. */
+  /** The look itself continues, whether or not anyone waits for it. */
   async #soon(run: Promise<PaymentLook>): Promise<PaymentLook> {
     const patience = new AbortController()
     const late = sleep(this.#parts.answerWaitMs ?? answerWaitMs, without('driven'), { signal: patience.signal })

@@ -96,8 +96,8 @@ export class PaymentRows {
   }
 
   /**
-   * Returns payments in flight that no process drives any more, longest waiting first. Excludes those of other
-   * processes while our clock cannot judge their leases.
+   * Returns payments in flight that no process drives any more; those that have waited longest come first. Excludes
+   * those of other processes while our clock cannot judge their leases.
    */
   async abandoned(limit: number): Promise<AbandonedPayment[]> {
     const now = this.#clock.now()
@@ -114,7 +114,7 @@ export class PaymentRows {
     return rows.map(row => ({ key: row.id, state: row.state, fence: row.fence, row: readRowOrNull(row) }))
   }
 
-  /** Called once at startup: if no other process writes, payments leased to another owner are free at once. */
+  /** Called once at startup: if no other process writes, payments that another owner leased are free at once. */
   async freeDead(): Promise<void> {
     while (this.#store.soleOwner) {
       const dead = await this.#store.read
@@ -130,7 +130,7 @@ export class PaymentRows {
     }
   }
 
-  /** Puts this payment last: rounds take the longest waiting first. */
+  /** Moves this payment to the end: rounds take those that have waited longest first. */
   async postpone({ key, state, fence }: AbandonedPayment): Promise<void> {
     const outcome = await this.#commit([this.#move(key, state, state, fence, {})])
     if (!outcome.ok) lostOr(outcome)
@@ -142,7 +142,7 @@ export class PaymentRows {
     return leaseOwner !== this.#owner && !(await isClockShared(this.#store))
   }
 
-  /** Claims the key and marks it as settling: from here on only the chain can tell the outcome. */
+  /** Claims the key and marks the payment as settling: from here on only the chain shows the outcome. */
   async claim(payment: SignedPayment, rejected: PaymentRow | null): Promise<PaymentRow | null> {
     const fence = rejected?.fence ?? 0
     const set = { ...factsOf(payment), lease: this.#lease() }

@@ -78,9 +78,9 @@ interface Payee {
 const prefix = 'payee '
 
 /**
- * Reports if another service on the same ledger takes payments for another payee: each would refuse what was signed for
- * the other, and an audit of the chain needs both. Every service records its payee for some minutes, as a nonce that
- * expires, so that a payee can be replaced one process after the other.
+ * Reports if another service on the same ledger takes payments for another payee: each would refuse payments that were
+ * signed for the other, and an audit of the chain needs both. Every service records its payee for some minutes, as a
+ * nonce that expires, so that a payee can be replaced one process after the other.
  */
 export class PayeeWatch {
   readonly #payees: readonly Payee[]

@@ -25,8 +25,8 @@ export interface Payments {
    */
   topUp(request: TopUpRequest): Promise<{ body: string; settlement: SettlementResponse }>
   /**
-   * Drafts the payment for a wallet on this network to sign, base64; null if wallets write it themselves. Absent if no
-   * payment is accepted. Throws if the payer is not an address; rejects with `ChainUnavailable`.
+   * Drafts the payment for a wallet on this network to sign, base64; null if wallets compose it themselves. Absent if
+   * no payment is accepted. Throws if the payer is not an address; rejects with `ChainUnavailable`.
    */
   draft?(order: DraftOrder): Promise<string | null>
   /**
@@ -49,7 +49,7 @@ export interface TopUpRequest {
   header: HeaderReader
   address: string
   /**
-   * Counts this request towards the limit, or throws 429. Not called for a payment that was accepted before, whose
+   * Counts this request towards the limit, or throws 429. Not called for a payment that was accepted before: its
    * resends cost nothing and must get its answer.
    */
   count: (countedFor: CountedFor) => Promise<void>
@@ -72,7 +72,7 @@ export function topUpOffer(settings: TopUpSettings): ServiceError {
   return topUpRequired({ x402Version, accepts }, { [paymentRequired.name]: value })
 }
 
-/** For a service whose operator alone gives out credit: its top-up offers nothing to sign and accepts nothing. */
+/** For a service where only the operator gives credit: a top-up offers nothing to sign and accepts nothing. */
 export class NoTopUps implements Payments {
   readonly #settings: Pick<TopUpSettings, 'publicUrl'>
 

@@ -111,7 +111,7 @@ export class TopUps implements Payments {
   async topUp({ header, count }: TopUpRequest): Promise<TopUpAnswer> {
     const { received, payment } = await this.#read(header, count)
     const row = await this.#rows.find(payment.key)
-    // A known payment gets its answer unchanged, whatever the terms are now.
+    // A known payment gets its answer unchanged, whatever the current terms are.
     if (row && !isSamePayment(row.payment, payment)) {
       await count('address')
       throw refusedPayment('nonce_used')
@@ -146,8 +146,8 @@ export class TopUps implements Payments {
   }
 
   /**
-   * Resolves when no payment is being driven, or after `closeMs`. What a facilitator then still has is in flight as
-   * after a crash, and the next start finds it. Stop accepting requests first.
+   * Resolves when no payment is being driven, or after `closeMs`. A payment that a facilitator still has is then in
+   * flight as after a crash, and the next start finds it. Stop accepting requests first.
    */
   async close(): Promise<void> {
     this.#payees.stop()
@@ -190,7 +190,10 @@ export class TopUps implements Payments {
     await this.#watch(payment.key)
   }
 
-  /** A verified payment counts for its payer, before anything is claimed; any other counts for its address. */
+  /**
+   * A verified payment counts towards its payer's limit, before anything is claimed; any other counts towards its
+   * address's.
+   */
   async #begin(payment: SignedPayment, row: PaymentRow | null, count: TopUpRequest['count']): Promise<void> {
     let isCounted = false
     const verified = () => {
@@ -272,7 +275,7 @@ export class TopUps implements Payments {
     )
   }
 
-  /** Before anything was claimed: the signed payment is as good as before. */
+  /** Nothing was claimed yet, so the signed payment is as good as before. */
   #failed(cause: string, seconds = retryAfterSeconds): ServiceError {
     const message = `${cause} Nothing was taken. Send the same signed payment again in ${seconds} seconds; do not sign a new one.`
     return topUpFailed(
@@ -286,7 +289,7 @@ const comeAgainIn = (seconds: number) => ({ [retryAfter.name]: retryAfter.format
 
 const isEnded = ({ state }: PaymentRow): boolean => state === 'credited' || state === 'rejected' || state === 'expired'
 
-/** A refused payment counts too, because it costs us more than a good one. */
+/** A refused payment also counts, because it costs us more than a good one. */
 async function counted<Value>(count: TopUpRequest['count'], check: () => Value): Promise<Value> {
   try {
     return check()
@@ -297,8 +300,8 @@ async function counted<Value>(count: TopUpRequest['count'], check: () => Value):
 }
 
 /**
- * A chain as this ledger sees it: a transfer older than the ledger was, or could be, credited in another. Ledgers that
- * share a payee from then on cannot know of each other, so a payee belongs to one ledger.
+ * A chain as this ledger sees it: a transfer that is older than the ledger was, or could be, credited in another one.
+ * Two ledgers that share a payee from now on cannot know of each other, so a payee belongs to one ledger.
  */
 export class LedgerChain implements PaymentChain {
   readonly #chain: PaymentChain
