@@ -1,4 +1,4 @@
-/** `farebox/service`: what is needed to run the metered API with one's own models. */
+/** `farebox/service`: everything that is needed to run the metered API with your own models. */
 
 export { JsonRpcNode, type JsonRpcNodeOptions } from '#engines/chain/json-rpc-node.ts'
 export { ComfyImages, type ComfyOptions } from '#engines/comfy/images.ts'

@@ -36,7 +36,7 @@ export const loadHttpClient = onceLoaded(async () => {
   upstream.loadHttpClient()
 })
 
-/** Each loads its code with the first request, because that needs the tokenizer, or the document readers. */
+/** Each loads its code with the first request, because the code needs the tokenizer, or the document readers. */
 const text = [
   route(createChatCompletion, async (call, service) => {
     const { planChat, completeChat, streamChat } = await loadChat()

@@ -72,7 +72,7 @@ export const SearchConfig = z.discriminatedUnion('engine', [
 ])
 export type SearchConfig = z.output<typeof SearchConfig>
 
-/** The engine that reads web pages; without one the service refuses to. */
+/** The engine that reads web pages; without one, the service refuses to read them. */
 export const PagesConfig = z.discriminatedUnion('engine', [
   z.strictObject({
     engine: z.literal('web'),
@@ -220,7 +220,7 @@ const Admin = z.strictObject({
   publicUrl: HttpsOrigin.optional(),
 })
 
-/** A letterhead of a dozen lines. */
+/** A letterhead has at most a dozen lines. */
 const sellerCharacters = 1_000
 
 /** The customers' page. */

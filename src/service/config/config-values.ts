@@ -9,7 +9,7 @@ export const configBytes = 4 * 1024 * 1024
 /** Largest file that a variable names as the source of its value. */
 export const valueFileBytes = 64 * 1024
 
-/** YAML aliases in a file: enough for a server that every model uses, too few to blow a file up. */
+/** YAML aliases in a file: enough for a server that every model uses, too few to inflate a file. */
 export const configAliases = 1_000
 
 /** Faults to report at once; the rest appear when these are fixed. */

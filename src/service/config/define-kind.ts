@@ -16,7 +16,7 @@ export interface EngineSurroundings {
   /** For a log. */
   model: string
   upstream: string
-  /** Returns the same engine for every model and after each reload, for one that must not run twice. */
+  /** Returns the same engine for every model and after each reload, for an engine that must not run twice. */
   keep<Engine>(name: string, make: () => Engine): Engine
 }
 
@@ -68,7 +68,7 @@ export class KeptEngines {
     return kept.engine as Engine
   }
 
-  /** Ends one use; the engine is closed with the last one. */
+  /** Ends one use; the last one closes the engine. */
   async drop(name: string): Promise<void> {
     const kept = this.#kept.get(name)
     if (!kept || --kept.uses > 0) return

@@ -30,7 +30,7 @@ function plainOf(text: string): unknown {
   return document.toJS({ maxAliasCount: configAliases }) ?? {}
 }
 
-/** The value of the whole file after an edit. Maps that become empty go with the setting that was removed. */
+/** The value of the whole file after an edit. If removing a setting leaves a map empty, the map is removed too. */
 function withEdit(inside: unknown, [part, ...rest]: ConfigPath, value: YamlEdit['value']): unknown {
   if (part === undefined) return value
   if (Array.isArray(inside)) return inside.map((item, at) => (at === part ? withEdit(item, rest, value) : item))
@@ -52,7 +52,7 @@ function find(document: Document.Parsed, path: ConfigPath): Found {
   const steps: Found['steps'] = []
   let node: unknown = document.contents
   for (const [depth, part] of path.entries()) {
-    // A value that is written elsewhere may belong to other settings too.
+    // A value that is defined elsewhere may belong to other settings too.
     if (isAlias(node)) throw new YamlLayoutError()
     const pair = isMap(node) ? (node.items.find(({ key }) => isScalar(key) && key.value === part) ?? null) : null
     const inside = isSeq(node) && typeof part === 'number' ? node.items[part] : pair?.value
@@ -84,7 +84,7 @@ const splice = (text: string, start: number, end: number, put: string): string =
 /** Words stay plain; numbers and booleans are themselves. */
 const shown = (value: YamlEdit['value']): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** A name as a key: in quotes unless it cannot be read as anything else. */
+/** A name as a key: in quotes unless it can only be read as a name. */
 const keyText = (part: string | number): string =>
   /^[A-Za-z_][\w.-]*$/.test(`${part}`) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(`${part}`)
     ? `${part}`
@@ -119,7 +119,8 @@ function inserted(text: string, { steps, depth }: Found, rest: ConfigPath, value
   const newline = text.includes('\r\n') ? '\r\n' : '\n'
   if (depth === 0) return `${text.replace(/\s*$/, '')}${newline}${put}${newline}`
   const indent = ' '.repeat(keyAt - (text.lastIndexOf('\n', keyAt - 1) + 1))
-  // In a list's item after its first line, which has the dash; in another map before all of it, where its name is.
+  // In a list's item, after its first line, which has the dash; in any other map, before everything, next to the map's
+  // name.
   const isItem = isSeq(steps[depth - 1]?.node)
   const before = isItem ? first?.value : steps[depth - 1]?.pair?.key
   const line = isScalar(before) ? before.range?.[1] : undefined
@@ -136,7 +137,7 @@ function endOfLine(text: string, at: number): number {
 
 function removed(text: string, { steps }: Found): string {
   const holders = steps.flatMap(({ node, pair }) => (isMap(node) && pair ? [{ map: node, pair }] : []))
-  // A map that would be empty goes too, but never an item of a list.
+  // A map that would become empty is removed too, but never an item of a list.
   let at = holders.length - 1
   while (at > 0 && holders[at]?.map.items.length === 1 && holders[at - 1]?.pair.value === holders[at]?.map) at--
   const { map, pair } = holders[at] ?? {}

@@ -5,7 +5,7 @@ import { type ModelConfig, ModelConfigs } from './model-config.ts'
 export interface FoundModel {
   id: string
   contextTokens: number
-  /** Whether the server reported it; otherwise a careful guess. */
+  /** Whether the server reported it; if not, it is a careful guess. */
   contextIsKnown: boolean
   baseUrl: string
   /** The server's name for it. */
@@ -31,7 +31,7 @@ export interface LeftOutModel {
 export const foundModels = (servers: readonly LocalServer[], taken: readonly string[] = []): FoundModel[] =>
   lookedOver(servers, taken).found
 
-/** The same, plus everything that was left out, so that a missing model is explained. */
+/** The same, and everything that was left out, so that a missing model is explained. */
 export function lookedOver(
   servers: readonly LocalServer[],
   taken: readonly string[] = [],

@@ -25,7 +25,7 @@ const S3 = z.strictObject({
     .default('farebox/'),
   accessKey: z.string().min(1).max(1_000),
   secretKey: z.string().min(1).max(1_000),
-  /** Callers download from the bucket at this address; through the service by default. */
+  /** Callers download from the bucket at this address; by default they download through the service. */
   downloadEndpoint: Endpoint.optional(),
 })
 

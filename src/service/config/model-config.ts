@@ -47,7 +47,7 @@ const Deprecation = z.strictObject({
   /** When answers start to announce it; at once if absent. */
   startsAt: Moment.optional(),
   removesAt: Moment,
-  /** Answers instead from then on; without it such calls get 410. */
+  /** The model that answers from then on; without it, calls get 410. */
   replacement: Name.optional(),
 })
 

@@ -122,7 +122,7 @@ function openUpstream(
       ...(firstByteMs ? { firstByteMs } : {}),
       ...(idleMs ? { idleMs } : {}),
     },
-    // What is kept may be shared with another model, so the last one that drops it closes it.
+    // A kept engine may be shared with another model, so the last model that drops it closes it.
     async close() {
       if (kept.length) await Promise.all(kept.map(key => drop?.(key)))
       else await (made as { close?(): Promise<void> }).close?.()

@@ -188,7 +188,7 @@ const variableName = /^[A-Z_][A-Z0-9_]*$/
 /** Names of members with a secret: `apiKey`, `token`, `authorization`, `secrets`. */
 const secretName = /(Key|Token|Secret|Password|Authorization)$|^(key|token|secrets?|password|authorization)$/
 
-/** Replaces `${NAME}` with values from the environment; a secret may be in the file in no other way. */
+/** Replaces `${NAME}` with values from the environment; this is the only way in which a secret may be in the file. */
 export function fillIn(value: unknown, environment: Environment): FilledIn {
   const faults: Found[] = []
   const given = new Set<string>()

@@ -12,7 +12,7 @@ type Raw = Readonly<Record<string, unknown>>
 /** Why a change cannot be made, as a sentence. */
 export class ChangeRefused extends Error {}
 
-/** What the file sets now. A value that comes from a variable cannot be changed here, and is left out. */
+/** The current settings in the file. A value that comes from a variable cannot be changed here, and is left out. */
 export function editableOf(text: string): Omit<SettingsEdits, 'version' | 'isLoaded'> {
   const file = mapOf(new YamlFile(text).value)
   const limits = mapOf(file.limits)
@@ -36,7 +36,7 @@ export function editableOf(text: string): Omit<SettingsEdits, 'version' | 'isLoa
   }
 }
 
-/** The text with the changes. Throws `ChangeRefused`; whether the new values are valid is not looked at. */
+/** The text with the changes. Throws `ChangeRefused`; does not check whether the new values are valid. */
 export function withChanges(text: string, changes: readonly SettingsChange[]): string {
   const file = mapOf(new YamlFile(text).value)
   try {
@@ -61,7 +61,7 @@ function editsOf(file: Raw, change: SettingsChange): YamlEdit[] {
       return before === value ? [] : [{ path: ['models', model, 'price', ...amount.path], value }]
     }
     case 'model':
-      // Models are on by default, so that the setting is there only for one that is off.
+      // Models are on by default, so the setting is present only for a model that is off.
       return [
         {
           path: ['models', indexOf(file, change.model), 'enabled'],
@@ -104,18 +104,18 @@ function amountsOf(price: unknown, path: readonly string[] = []): { path: readon
   return amount.test(text) ? [{ path, usd: text }] : []
 }
 
-/** Whether a page may show the value at this path: no key, address or path of a file can be there. */
+/** Whether the page may show the value at this path: a key, an address or a path cannot be there. */
 function isShown(path: ConfigPath): boolean {
   const [first, , third] = path
   if (first === 'plan' || first === 'limits') return true
   return first === 'models' && ['id', 'type', 'enabled', 'price'].includes(String(third))
 }
 
-/** The same for a name: names of settings are public, those of an engine's own maps may not be. */
+/** The same for a name: names of settings are public, but those in an engine's own maps may not be. */
 const isNameShown = (path: ConfigPath): boolean =>
   path.length === 1 || isShown(path) || (path[0] === 'models' && path.length === 3)
 
-/** The file's lines as a page may show them: comments and the values of other settings are dots. */
+/** The lines of the file as the page may show them: comments and the values of other settings are replaced by dots. */
 export function shownText(text: string): string {
   const isVisible = new Uint8Array(text.length)
   const isWord = new Uint8Array(text.length)

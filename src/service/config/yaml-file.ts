@@ -26,7 +26,7 @@ const oneLine =
 
 const unexpected = `This character is not expected here; a quotation mark or bracket before it may be missing. Within brackets and braces, put a variable in quotation marks: '\${NAME}'.`
 
-/** What to do about invalid YAML; the library's own messages describe its grammar. */
+/** Advice for invalid YAML; the library's own messages describe its grammar. */
 const sentences: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: names,
   BAD_ALIAS: names,
@@ -57,7 +57,7 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
 const yamlSentence = (code: ErrorCode): string =>
   Object.hasOwn(sentences, code) ? sentences[code] : 'This is not YAML.'
 
-/** A parsed file that still knows the position of everything. */
+/** A parsed file that still knows the position of every value. */
 export class YamlFile {
   readonly value: unknown
   readonly #document: Document

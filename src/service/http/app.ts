@@ -149,12 +149,11 @@ const isPath = (pattern: string, path: string): boolean => {
 }
 
 /**
- * The effect of an abuse block on the caller's address: whether a token is correct is known only once the request is
- * read.
+ * Applies an abuse block on the caller's address: whether a token is correct is known only once the request is read.
  */
 type Block = 'refuses' | 'refuses wrong tokens' | 'spares'
 
-/** Returns the error that a check throws, or the given one. */
+/** Returns the error that a check throws, or the given error. */
 function errorOf(error: unknown, check: () => void): unknown {
   try {
     check()

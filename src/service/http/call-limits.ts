@@ -35,9 +35,9 @@ export async function takeLimits(
 }
 
 /**
- * Sets the limit headers (brief §8.4) of a request that was not counted, by reading its limits; counting sets them
- * otherwise. A text request whose model is unknown yet gets none, because limits of another tier would slow the caller
- * down for a minute.
+ * Sets the limit headers (brief §8.4) of a request that was not counted, by reading its limits; for counted requests,
+ * counting sets them. A text request whose model is not known yet gets none, because the limits of another tier would
+ * slow the caller down for a minute.
  */
 export async function tellLimits(exchange: Exchange, { guards }: Pick<Service, 'guards'>): Promise<void> {
   const { principal, demand, signal } = exchange
@@ -63,14 +63,16 @@ function askedModelName(type: Model['type'], body: { model?: unknown; modelId?: 
 /** The average for English; the reservation is corrected by the actual count. */
 const bytesPerToken = 4
 
-/** Reserved for an answer whose length the caller leaves open. */
+/** Reserved for an answer whose length the caller does not limit. */
 const openAnswerTokens = 1_000
 
 interface ModelDemand extends Demand {
   model: Model | null
 }
 
-/** Returns what a request needs from the limiter. Throws `modelNotFound`, because a limit belongs to a model. */
+/**
+ * Returns the facts about a request that the limiter needs. Throws `modelNotFound`, because a limit belongs to a model.
+ */
 function demandOf(operation: Operation, body: unknown, { catalogue }: Pick<Service, 'catalogue'>): ModelDemand {
   const model = modelOf(operation, body as NamesModel, catalogue)
   return { operation, model, tokens: model?.type === 'text' ? tokensOf(operation, body, model) : 0 }

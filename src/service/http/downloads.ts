@@ -87,8 +87,8 @@ export async function revokeDownload(exchange: Exchange, context: Context, servi
 }
 
 /**
- * Tracks which bytes of a file have been sent, so that it is not deleted after only its last bytes. If this is
- * forgotten, or another process sent them, the file is just kept until it expires.
+ * Tracks which bytes of a file have been sent, so that the file is not deleted after only its last bytes. If this
+ * record is lost, or another process sent some bytes, the file is kept until it expires.
  */
 export class DeliveredRanges {
   readonly #known = new RecentMap<readonly ByteRange[]>(deliveredRanges.files)
@@ -115,7 +115,8 @@ function join(joined: ByteRange[], { start, end }: ByteRange): ByteRange[] {
 const minuteMs = 60_000
 
 /**
- * Counts requests per download address and UTC minute: anyone with the link may use it, so the link is what is counted.
+ * Counts requests per download address and UTC minute. Anyone with the link may use it, so requests are counted per
+ * link.
  */
 export class DownloadStarts {
   readonly #clock: Clock
@@ -139,7 +140,7 @@ export class DownloadStarts {
 }
 
 /**
- * Requests per minute of one download address: a seeking player sends many, a loop sends them endlessly. And how many
+ * Requests per minute of one download address (a seeking player sends many, a loop sends them endlessly), and how many
  * addresses are counted.
  */
 const downloadStarts = { perMinute: 60, addresses: 10_000 }

@@ -17,12 +17,12 @@ export type WriteAnswer = (
   body: string | Uint8Array | PulledBody,
 ) => Response
 
-/** One request and what its answer will carry, from the first header to the last byte. */
+/** One request and everything that its answer will carry, from the first header to the last byte. */
 export class Exchange {
   readonly requestId: string
   /** The caller's address, as far as proxies are trusted. */
   readonly address: string
-  /** Whether a proxy says that it forwarded the request. */
+  /** Whether a proxy reports that it forwarded the request. */
   get isForwarded(): boolean {
     return ['x-forwarded-for', 'forwarded'].some(name => this.header(name).length > 0)
   }
@@ -45,9 +45,9 @@ export class Exchange {
   status = 0
   principal: Principal | null = null
   context: RequestContext | null = null
-  /** Whose limits the answer reports; null outside the table of operations. */
+  /** The caller whose limits the answer reports; null outside the table of operations. */
   demand: LimitedDemand | null = null
-  /** Work with an `Idempotency-Key` continues when its caller leaves, and what it holds is kept until it ends. */
+  /** Work with an `Idempotency-Key` continues when its caller leaves, and its resources are kept until it ends. */
   outlivesCaller = false
   /** The exchange does not end with the last byte of its answer while its work continues unread. */
   outlivesAnswer = false
@@ -86,7 +86,7 @@ export class Exchange {
       this.#answerHeaders.set(vendorHeader(name, this.#vendor), headers[name] ?? '')
   }
 
-  /** Runs once, when the last byte of the answer has left, or the caller has left and no work continues. */
+  /** Runs once, when the last byte of the answer has been sent, or when the caller has left and no work continues. */
   onEnd(run: () => void): void {
     this.#whenEnded.push(run)
   }
@@ -172,7 +172,7 @@ export function requireSingleHeaders(exchange: Pick<Exchange, 'header'>): void {
   throw fieldError([name], message)
 }
 
-/** Reported about a request once its last byte has left; no key, prompt or address. */
+/** Reported about a request once its last byte has been sent; contains no key, prompt or address. */
 export interface EndedRequest {
   requestId: string
   /** The operation's id, or another name outside the table. */

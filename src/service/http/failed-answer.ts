@@ -47,7 +47,7 @@ function saidOf(body: unknown): string {
   return said.success ? said.data.error : 'This is not a valid top-up request.'
 }
 
-/** Returns the answer to one of our errors: it tells the caller whether to retry, and no more. */
+/** Returns the answer to one of our errors: it tells the caller whether to retry, and nothing else. */
 export function failedAnswer(operation: Operation | undefined, thrown: unknown): ServiceError {
   const isTopUp = operation?.charge === 'payment'
   if (awayReason(thrown) === null) {

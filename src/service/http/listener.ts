@@ -46,7 +46,7 @@ export class Listener {
   readonly #server: Server
   /** Answers in flight. */
   readonly #open = new OpenList<ServerResponse>()
-  /** Of them, those that had to wait for earlier answers of their connection. */
+  /** Those of them that had to wait for earlier answers of their connection. */
   readonly #queued = new WeakMap<Socket, OpenList<ServerResponse>>()
   /** Connections that accept no further request. */
   readonly #ending = new WeakSet<Socket>()
@@ -94,7 +94,7 @@ export class Listener {
 
   #answer(request: Request, bindings: HttpBindings): Promise<Response> | Response {
     const { socket } = bindings.incoming
-    // Its connection ends with the previous answer, so this one could be paid for but never delivered.
+    // Its connection ends with the previous answer, so this answer could be paid for but never delivered.
     if (this.#ending.has(socket)) throw written
     // This server speaks only HTTP/1.1.
     const response = bindings.outgoing as ServerResponse

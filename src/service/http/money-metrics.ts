@@ -20,7 +20,7 @@ export class MoneyMetrics {
     this.#counters = countersOf(registers)
   }
 
-  /** Rejects, and leaves the last figures, if the ledger does not answer. */
+  /** If the ledger does not answer, rejects and keeps the last figures. */
   async read(): Promise<void> {
     const { models, customers, toppedUp, granted } = await this.#sources.counts.now()
     const { catalogue } = this.#sources

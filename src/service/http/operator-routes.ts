@@ -42,7 +42,7 @@ interface ProbedParts extends Pick<Service, 'ledger' | 'store' | 'clock'> {
   settings: { mediaFolder: string }
 }
 
-/** Answers `/healthz` and `/readyz`. Probers are impatient, so neither waits longer than `waitMs`. */
+/** Answers `/healthz` and `/readyz`. Probes have short timeouts, so neither waits longer than `waitMs`. */
 export class Probes {
   readonly #parts: ProbedParts
   readonly #waitMs: number
@@ -53,7 +53,7 @@ export class Probes {
     this.#waitMs = waitMs
   }
 
-  /** Whether the process is alive. Failing would cause a restart, which fixes neither its database nor its disk. */
+  /** Whether the process is alive. A failure would cause a restart, which fixes neither its database nor its disk. */
   async liveness(): Promise<Probe> {
     const { state } = await this.#state()
     return { status: 200, body: { status: 'ok', ledger: state } }
@@ -125,18 +125,18 @@ async function diskProblem(mediaFolder: string): Promise<string | null> {
   }
 }
 
-/** How long a probe waits for the database: probers give up after one to five seconds. */
+/** How long a probe waits for the database; probes time out after one to five seconds. */
 const probePatienceMs = 1_000
 
-/** Probers come every second or so, several at once; each write costs a sync of the disk. */
+/** Probes arrive every second or so, several at once; each write costs a sync of the disk. */
 export const probeWriteEveryMs = 1_000
 
 /** With less free space a finished video may not fit, and the database's log cannot grow. */
 const leastFreeBytes = 16 * 1024 * 1024
 
 /**
- * Lets an operator's commands reach a running service, because only one process may own a SQLite folder. Loopback only,
- * with a token next to the data that only its owner can read.
+ * Lets an operator's commands reach a running service, because only one process may own a SQLite folder. Only on
+ * loopback, with a token next to the data that only its owner can read.
  */
 export interface Admin {
   token: string
@@ -184,7 +184,7 @@ const Budget = z.strictObject({
 
 const name = z.string().min(1).max(nameCharacters)
 
-/** Who runs the command, for the audit log; commands of an earlier release do not say. */
+/** The user who runs the command, for the audit log; commands of an earlier release do not send it. */
 const actor = name.default('operator')
 
 /** The commands, by the end of their path. */
@@ -217,7 +217,7 @@ export const adminPaths = Object.keys(commands).map(command => `${adminPath}${co
  * Runs one of the operator's commands. Throws `ServiceError`s; wrong tokens count towards the block of their address.
  */
 export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
-  // A proxy on this machine has its address, and no command comes through a proxy.
+  // A proxy on this machine has the machine's address, and no command comes through a proxy.
   if (exchange.isForwarded || !isLoopback(exchange.address)) throw forbidden()
   if (!isSameSecret(request.headers.get('authorization') ?? '', `Bearer ${admin.token}`)) throw authenticationFailed()
   exchange.isExempt = true

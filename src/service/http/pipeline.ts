@@ -110,7 +110,7 @@ async function succeed(route: Route, incoming: Incoming, service: Service): Prom
   const run = async (work: Work) => {
     const take = (countedFor?: CountedFor) =>
       takeLimits({ operation: route.operation, body: request.body, countedFor }, exchange, service)
-    // A top-up counts itself, because only it can recognize a payment that came before.
+    // A top-up counts itself, because only its code can recognize a payment that was accepted before.
     const grant = route.operation.charge === 'payment' ? null : await take()
     const fetcher = service.fetcherFor(room)
     const call = callOf({ exchange, request, spendable, fetcher, grant, take, work })
@@ -173,7 +173,7 @@ async function admit(route: Route, exchange: Exchange, service: Service): Promis
   const { principal } = exchange
   if (exchange.context) exchange.context.account = principal?.account ?? null
   if (!operation.auth.length) {
-    // A public operation answers even while the ledger is unreachable, but then without balances.
+    // A public operation also answers while the ledger is unreachable, but without balances.
     if (principal) await tellBalance(principal, exchange, service).catch(() => undefined)
     return anybody
   }
@@ -284,7 +284,7 @@ function queryOf({ req }: AppContext): Incoming['query'] {
 
 export function exchangeOf(context: AppContext, service: Service): Exchange {
   const incoming = context.env?.incoming
-  // Node joins repeated headers or drops them silently; a credential that is sent twice must be seen twice.
+  // Node joins repeated headers or drops them silently, but a credential that is sent twice must be noticed.
   const header = incoming
     ? (name: string) => incoming.headersDistinct[name] ?? []
     : (name: string) => [context.req.raw.headers.get(name) ?? []].flat()
@@ -302,7 +302,7 @@ export function exchangeOf(context: AppContext, service: Service): Exchange {
   return exchange
 }
 
-/** Runs a call that was counted. A refused one gets its tokens back, and its answer says so. */
+/** Runs a call that was counted. If it is refused, it gets its tokens back, which its headers show. */
 async function withinLimits<Value>(
   grant: Grant | null,
   { exchange, signal }: { exchange: Exchange; signal: AbortSignal },

@@ -18,11 +18,11 @@ import type { Service } from './service.ts'
 export interface Call<O extends Operation = Operation> extends RequestOf<O>, Work {
   /** Null only on operations that anyone may call. */
   principal: Principal | null
-  /** What the caller can pay with, as of this request; only with a principal. */
+  /** What the caller could pay with when the request arrived; only with a principal. */
   spendable(): Promise<Spendable>
   /** The caller's address, for requests without a principal. */
   address: string
-  /** The only way to fetch a caller's addresses; what arrives counts with the body of the request. */
+  /** The only way to fetch a caller's URLs; the fetched bytes count as part of the request's body. */
   fetcher: CountedFetcher
   /** Returns every value of a request header. */
   header(name: string): readonly string[]
@@ -30,7 +30,7 @@ export interface Call<O extends Operation = Operation> extends RequestOf<O>, Wor
   set<Value>(codec: HeaderCodec<Value>, value: Value): void
   /** Corrects the tokens that the limiter reserved. */
   tokensUsed(tokens: number): void
-  /** Counts the request towards its limit. Only a top-up calls it: the others have been counted before. */
+  /** Counts the request towards its limit. Only a top-up calls this: all other requests have been counted before. */
   count(countedFor: CountedFor): Promise<void>
 }
 
@@ -58,10 +58,10 @@ export interface Work {
   /** Whether its caller has left. */
   hasLeft(): boolean
   /**
-   * The stream has no reader any more, though its caller may still be connected: it counts as left until it has ended.
+   * The stream has no reader any more, though its caller may still be connected. It counts as left until it has ended.
    */
   unread(): void
-  /** Whether the same key brings the answer again: then a partial one must not look complete. */
+  /** Whether the same key returns the answer again: then a partial answer must not look complete. */
   hasKey: boolean
   /** Returns the operations that store this answer, for the commit that charges it; none without a key. */
   keep(reply: () => WholeReply): Promise<readonly Op[]>
@@ -98,7 +98,7 @@ export interface EventsReply {
   readBy?(reader: ReaderNow<TextChunk>): void
 }
 
-/** A 200 whose bytes are produced as they are read. Never with a key, whose answer must be kept. */
+/** A 200 whose bytes are produced as they are read. Never used with a key, whose answer must be kept. */
 export interface PiecesReply {
   kind: 'pieces'
   mimeType: string
@@ -111,7 +111,7 @@ export interface FileReply {
   bytes: number
   mimeType: string
   filename: string
-  /** Called after the whole file has left, or with `false` if it did not. */
+  /** Called after the whole file has been sent, or with `false` if it was not. */
   onEnd?: (delivered: boolean) => Promise<void>
 }
 
@@ -138,8 +138,8 @@ export const route = <O extends Operation>(operation: O, answer: Route<O>['answe
 const keptPerByte = 4 / 3
 
 /**
- * Fetches for one call. What arrives stays in memory until the call has ended, so it counts with the call's body, from
- * the first piece on: otherwise a few bytes of a request could bring in many megabytes without limit.
+ * Fetches for one call. The fetched bytes stay in memory until the call has ended, so they count as part of the call's
+ * body, from the first piece on: otherwise a few bytes of a request could bring in many megabytes without limit.
  */
 export class CountedFetcher implements Fetcher {
   readonly #fetcher: Fetcher
@@ -168,7 +168,7 @@ export class CountedFetcher implements Fetcher {
 
 /**
  * How long work continues for a caller who has left: longer than any engine may take for an answer (30 minutes for a
- * recording), so that nobody avoids a charge by leaving.
+ * recording), so that leaving avoids no charge.
  */
 export const workAfterLeavingMs = 45 * minuteMs
 

@@ -8,7 +8,7 @@ import type { Exchange } from './exchange.ts'
 import { type Call, principalOf } from './route.ts'
 import type { Service } from './service.ts'
 
-/** Something that is sold whole, and the most that it may cost. */
+/** Something that is sold as a whole, and the most that it may cost. */
 interface Sale {
   /** Null if it needs no model. */
   model: string | null
@@ -16,8 +16,8 @@ interface Sale {
 }
 
 /**
- * Runs a call whose maximum cost is known in advance: holds it, does the work and charges. Throws what is missing to
- * pay for it.
+ * Runs a call whose maximum cost is known in advance: holds the amount, does the work and charges. Throws what is
+ * missing to pay for it.
  */
 export async function sell<Value>(
   call: Call,

@@ -30,7 +30,7 @@ import type { EndedRequest } from './exchange.ts'
 import type { Claims } from './idempotency/claims.ts'
 import type { CountedFetcher } from './route.ts'
 
-/** Everything that answers requests, assembled once at startup. A route gets the whole and takes what it needs. */
+/** Everything that answers requests, assembled once at startup. A route gets all of it and takes what it needs. */
 export interface Service {
   settings: ServiceSettings
   clock: Clock
@@ -63,7 +63,10 @@ export interface Service {
   deliveredRanges: Pick<DeliveredRanges, 'add'>
   /** Voices cloned from recordings. */
   voices: Voices
-  /** Returns the fetcher of a call, which counts in its room; callers' addresses are fetched in no other way. */
+  /**
+   * Returns the fetcher of a call, which counts in the call's share of memory; callers' URLs are fetched in no other
+   * way.
+   */
   fetcherFor(room: BodyStay): CountedFetcher
   web: Web
   documents: DocumentReader
@@ -83,13 +86,13 @@ export interface Service {
 
 /** UTC days, both inclusive, by their first millisecond. */
 export interface DayRange {
-  /** As the answer names it. */
+  /** The id as the answer gives it. */
   lookback: string
   firstDayMs: number
   lastDayMs: number
 }
 
-/** A voice's owner and model: its id works for no other. */
+/** A voice's owner and model; its id works for no other. */
 export interface VoiceOwner {
   account: string
   model: string
@@ -116,8 +119,7 @@ interface Characters {
 
 interface RpcGate {
   /**
-   * Runs something that costs at most this many credits, and returns its value. Throws 429 `rpcInFlight`,
-   * `rpcCreditsUsed`.
+   * Runs work that costs at most this many credits, and returns its value. Throws 429 `rpcInFlight`, `rpcCreditsUsed`.
    */
   pass<Value>(account: string, most: number, run: () => Promise<{ value: Value; credits: number }>): Promise<Value>
 }

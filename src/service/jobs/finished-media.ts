@@ -9,7 +9,7 @@ import { expirySliceJobs, expirySlices, type JobRow, mediaNames, mediaRetentionM
 
 /**
  * Marks the row first, so that no caller gets a file that is about to vanish; then deletes the file; then records that
- * in the row. A crash in between leaves a deleted row without that record, which the sweep finds.
+ * in the row. A crash in between leaves a deleted row without that record, which the cleanup finds.
  */
 export async function deleteMedia(
   { id, state, fence, result }: Pick<JobRow, 'id' | 'state' | 'fence' | 'result'>,

@@ -43,8 +43,8 @@ type Look = Exclude<JobProgress, { state: 'running' }> | { state: 'running'; eng
 type Stored = Pick<JobResult, 'name' | 'bytes' | 'mimeType'>
 
 /**
- * Runs queued jobs to their end. Several processes may each have a runner: a lease says which one has a job, and a
- * fence that it still does.
+ * Runs queued jobs to their end. Several processes may each have a runner: a lease decides which one has a job, and a
+ * fence whether it still does.
  */
 export class JobRunner {
   readonly #options: JobRunnerOptions
@@ -166,7 +166,7 @@ export class JobRunner {
     }
   }
 
-  /** An engine that throws gave no result; only a job's maximum age turns that into a failure. */
+  /** If the engine throws, there is no result; only a job's maximum age turns that into a failure. */
   async #look(job: LeasedJob): Promise<Look> {
     const { catalogue, log } = this.#options
     if (await this.#isTooOld(job)) {
@@ -187,7 +187,7 @@ export class JobRunner {
       left.abort(error)
       if (this.#stopping.signal.aborted) throw error
       log.warn({ jobId: job.id, err: error }, 'An engine could not be polled for a job; it is polled again.')
-      // Null if it has not started: then the next poll starts it, instead of asking about a job that does not exist.
+      // Null if it has not started: then the next poll starts it, instead of polling for a job that does not exist.
       return { state: 'running', engineState: job.engineState }
     } finally {
       over()

@@ -85,7 +85,7 @@ export interface JobResult {
   delivery: VideoModel['delivery']
 }
 
-/** Why a job failed, in our words, and whether it was for its content. */
+/** Why a job failed, in our words, and whether its content was the reason. */
 export interface JobFailure {
   reason: string
   contentPolicy: boolean

@@ -24,7 +24,7 @@ class MoveRefused extends Error {
 /** The row's lease was lost: another process took it over while this one was paused. */
 export class LeaseLost extends Error {}
 
-/** Columns needed to run a job; its input is read only once the lease is ours. */
+/** Columns that are needed to run a job; its input is read only once the lease is ours. */
 export const leasedColumns = ['id', 'model', 'request', 'state', 'fence', 'engine_state', 'created_at_ms'] as const
 
 type LeasedRow = Pick<Selectable<JobTable>, (typeof leasedColumns)[number]>
@@ -109,7 +109,7 @@ export class LeasedJob {
 
   /**
    * Stores the failure and refunds the charge in one unit of work, and deletes the input. Returns false if there was
-   * nothing left to refund: the failure is stored anyway, or it would be tried again for ever.
+   * nothing left to refund: the failure is stored anyway, because otherwise the job would be tried again for ever.
    */
   async fail(failure: JobFailure): Promise<boolean> {
     const refund: Op = { op: 'refund', request: this.#request, reason: failure.reason, atMs: this.#clock.now() }

@@ -91,7 +91,7 @@ export class StoredJobs implements Jobs {
     return { ...queued, availableMicroUsd: availableOf(outcome.balances, order.principal.account) }
   }
 
-  /** The bucket's address if its operator enabled that. A queued job already has its file's address. */
+  /** The bucket's address if the operator enabled that. A queued job already has its file's address. */
   async #downloadUrl(jobId: string, atMs: number): Promise<string> {
     const name = mediaName(jobId, 'video/mp4')
     const ofBucket = await this.#options.media.downloadUrl(name, { expiresInMs: downloadUrlMs, fileName: name })
@@ -192,7 +192,7 @@ function acceptOps({ requestId, principal, model, request, price }: JobOrder, at
   ]
 }
 
-/** The unit that failed the job also refunded the charge. Music has no member for that. */
+/** The unit that marked the job as failed also refunded the charge. Music has no member for that. */
 function whyFailed(row: JobRow, type: JobRequest['type']) {
   const failure = jobFailure(row)
   if (!failure?.contentPolicy) return inferenceFailed()
@@ -218,7 +218,7 @@ async function typicalMs(store: Store, model: string): Promise<number> {
 
 /**
  * Jobs whose file is deleted once its download address has delivered it (`delete_media_on_completion`). Stored as a
- * nonce for as long as the file would be kept: every process sees it, and it expires by itself.
+ * nonce that expires with the file, which every process sees.
  */
 class WantedDeletions {
   readonly #store: Store
@@ -232,7 +232,7 @@ class WantedDeletions {
   async add(jobId: string): Promise<void> {
     if (await this.has(jobId)) return
     const atMs = this.#clock.now()
-    // Refused if another retrieve was faster, and then the entry exists anyway.
+    // Refused if another retrieve was faster, in which case the entry exists anyway.
     await commitSurely(this.#store, {
       id: `${uuidV7(atMs)}/delivered`,
       ops: [{ op: 'nonce', key: keyOf(jobId), expiresAtMs: atMs + mediaRetentionMs }],

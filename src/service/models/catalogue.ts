@@ -23,10 +23,10 @@ import {
 } from './model.ts'
 import { checkDeprecation, isRemoved, modelRecord, replacementOf } from './model-record.ts'
 
-/** What records say about the service itself. */
+/** The facts in records that are about the service itself. */
 interface ShownAs {
   ownedBy: string
-  /** Whether web search is available, so that no record claims it otherwise. */
+  /** Whether web search is available; only then may a record claim it. */
   hasSearch: boolean
 }
 
@@ -164,7 +164,7 @@ export class Catalogue {
     return this.#names(type, model => model.compatibleIds ?? [])
   }
 
-  /** Names of a removed model point to its replacement. */
+  /** Names of a removed model lead to its replacement. */
   #names(type: ModelType, namesOf: (model: Model) => readonly string[]): Record<string, string> {
     const now = this.#clock.now()
     const models = this.#listed.models.filter(
@@ -206,8 +206,8 @@ function isOfType(model: Model, type: ModelType | 'all' | 'code'): boolean {
 }
 
 /**
- * The 404 for an unknown name of this type, with similar ids and where all of them are listed. It repeats nothing from
- * the request: a name that is found under another type is one of ours.
+ * The 404 for an unknown name of this type, with similar ids and where all ids are listed. It repeats nothing from the
+ * request: a name that is found under another type is one of ours.
  */
 function noSuchModel(type: Model['type'], name: string, models: readonly Model[]): ServiceError {
   const ids = models.filter(model => model.type === type).map(({ id }) => id)
@@ -231,14 +231,16 @@ export class ReplacedModels {
     this.#log = log
   }
 
-  /** Closes their engines after everything that is in flight now; from now on no call starts with them. */
+  /**
+   * Closes the engines of these models after every call that is in flight now; from now on no call starts with them.
+   */
   async end(models: readonly Model[]): Promise<void> {
     for (const model of models) this.#waiting.add(model)
     await this.#inFlight.settled()
     await this.#close(models)
   }
 
-  /** Closes those that still wait, for a service that has drained. */
+  /** Closes models that still wait, for a service that has drained. */
   close(): Promise<void> {
     return this.#close([...this.#waiting])
   }

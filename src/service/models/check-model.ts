@@ -140,11 +140,11 @@ function checkMusicModel({ id, price, durations, formats }: MusicModel): void {
 type PromisedChoice = readonly [field: string, value: unknown]
 
 /**
- * Returns the first offer of a model that this engine does not support, such as `resolution 720p`; null if there is
- * none.
+ * Returns the first choice that a model offers but this engine does not support, such as `resolution 720p`; null if it
+ * supports all.
  */
 export function brokenPromise(model: Model, engine: Model['engine']): string | null {
-  // For a text engine only its search is a choice: its requests have an allowlist of members.
+  // For a text engine, only its search is a choice: its requests have an allowlist of members.
   if (model.type === 'text') {
     const searches = 'hasXSearch' in engine && engine.hasXSearch === true
     return model.capabilities.supportsXSearch && !searches ? 'supportsXSearch' : null
@@ -254,8 +254,8 @@ const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 
 /**
- * Every choice in a request must reach the engine. Leave schema defaults out of `chosen`, because no caller chose
- * those. Throws `invalidRequest` with the first field that would be dropped.
+ * Every choice in a request must reach the engine. Leave schema defaults out of `chosen`, because the caller did not
+ * choose them. Throws `invalidRequest` with the first field that would be dropped.
  */
 export function requireCarried<Choice extends string>(
   { id, engine }: Carrier<Choice>,
@@ -267,7 +267,7 @@ export function requireCarried<Choice extends string>(
   }
 }
 
-/** Shows short values, because another one may be supported. */
+/** Shows short values, because another value may be supported. */
 function refusal(name: string, value: unknown): string {
   const isShown =
     (typeof value === 'string' && value.length <= 32 && !/^(data|https?):/i.test(value)) || isNumber(value)

@@ -37,7 +37,7 @@ export function modelRecord(model: Model, ownedBy: string): ModelRecord {
       ...specOf(model),
     },
   }
-  // A handful are parsed at startup, and compiling the schema would take longer.
+  // Only a few are parsed, at startup, and compiling the schema would take longer.
   return ModelRecord.parse(record, { jitless: true })
 }
 
@@ -219,7 +219,7 @@ function musicPricing({ price }: MusicModel) {
   }
 }
 
-/** Published contract §12: a model to be removed announces it, and what replaces it. */
+/** Published contract §12: a model that will be removed announces its removal and its replacement. */
 
 export const isRemoved = ({ deprecation, isOff = false }: Model, nowMs: number): boolean =>
   isOff || (deprecation !== undefined && nowMs >= Date.parse(deprecation.removesAt))

@@ -39,7 +39,7 @@ interface AnyModel {
   createdAt: number
   /** Traits such as `default`. */
   traits: readonly string[]
-  /** Other providers' ids that this model answers to, so that clients need not change theirs. */
+  /** Other providers' model ids that also name this model, so that clients need not change theirs. */
   compatibleIds?: readonly string[]
   /** The engine's name in `x-service-model-router`. */
   engineName: string
@@ -48,7 +48,7 @@ interface AnyModel {
   /** What its record claims; the weaker `anonymized` by default. */
   privacy?: ModelRecord['model_spec']['privacy']
   deprecation?: NonNullable<ModelRecord['model_spec']['deprecation']>
-  /** Not sold for now; its jobs go on, and operators may try it. */
+  /** Not on sale at the moment; its jobs continue, and operators may try it. */
   isOff?: boolean
   /** Its upstreams, for metrics and operators; absent if it runs on a single engine. */
   upstreams?: {
@@ -59,7 +59,7 @@ interface AnyModel {
     /** Sends one small probe to the upstream of this name; absent if every call of such a model is expensive. */
     tryOne?(name: string): Promise<Tried | null>
   }
-  /** Closes its engines, once it is replaced and its last call has ended; absent if the engine's owner does so. */
+  /** Closes its engines, after it was replaced and its last call has ended; absent if the engines' owner does that. */
   close?: () => Promise<void>
 }
 
@@ -121,7 +121,10 @@ export interface VideoModel extends AnyModel {
   price: VideoPrice
   /** The consent policy for images with a face; null if there is none. */
   consent: ConsentPolicy | null
-  /** `inline` sends the file through retrieve; `download_url` gives a signed address when the job is queued (brief §2.7). */
+  /**
+   * `inline`: the retrieve operation sends the file. `download_url`: the answer to a queue request contains a signed
+   * address (brief §2.7).
+   */
   delivery: 'inline' | 'download_url'
   engine: VideoEngine
 }
@@ -166,7 +169,7 @@ export interface EditModel extends TakesImages {
   promptCharacters: number
   /** The first is the default. */
   formats: readonly [ImageFormat, ...ImageFormat[]]
-  /** Empty if an image always keeps its own. */
+  /** Empty if an image always keeps its own ratio. */
   aspectRatios: readonly string[]
   /** Images per request, up to three. */
   mostImages: number
@@ -184,9 +187,9 @@ export interface EditPrice {
 
 export interface UpscaleModel extends TakesImages {
   type: 'upscale'
-  /** Most pixels of its result. */
+  /** Maximum number of pixels of its result. */
   mostMadePixels: number
-  /** Whether it can enhance, and so may be asked to keep the size. */
+  /** Whether it can enhance, so that a request may keep the size. */
   hasEnhance: boolean
   price: {
     /** For a scale up to 2. */
@@ -288,7 +291,7 @@ export const promptCharacters = 2_500
 /** Most models of one service; the list is a single answer. */
 export const modelCount = 1_000
 
-/** How many similar ids the answer about an unknown model names; the full list is an operation of its own. */
+/** How many similar ids the answer about an unknown model names; another operation returns the full list. */
 export const namedModels = 3
 
 /** A cloned voice is valid for seven days (published contract §8.3). */
@@ -303,11 +306,11 @@ export const messageFrameTokens = 16
 /** Without a maximum of its own, a call holds at most this fraction of the available credit. */
 export const creditParts = 5n
 
-/** A call without a maximum is not worth starting with fewer answer tokens than this. */
+/** A call without a maximum needs at least this many answer tokens to be useful. */
 export const usefulCompletionTokens = 256
 
 /** Most tokens that an engine may report for one call; a larger number is wrong, and we count the text instead. */
 export const reportedTokens = 1_000_000_000
 
-/** Tokens that a model adds to each text that it embeds: a beginning, an end, an instruction. */
+/** Tokens that a model adds to each text that it embeds: markers and an instruction. */
 export const embeddingFrameTokens = 16

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export class Html {
   readonly text: string
 
@@ -11,7 +11,7 @@ export class Html {
 
 type Part = Html | string | number | readonly Html[]
 
-/** Builds HTML; every value that is no `Html` is escaped. */
+/** Builds HTML; every value that is not `Html` is escaped. */
 export const html = (texts: TemplateStringsArray, ...values: readonly Part[]): Html =>
   new Html(texts.reduce((whole, text, index) => `${whole}${printed(values[index - 1] ?? '')}${text}`))
 

@@ -17,7 +17,7 @@ const callPrices: Partial<Record<OperationId, string>> = {
   cryptoRpcProxy: byCredits,
 }
 
-/** Null where the operation's price is that of a model. */
+/** Null if the operation's price is that of a model. */
 export const callPrice = (id: string): string | null => callPrices[id as OperationId] ?? null
 
 /** The unit of a price, by the member of the record and the model's type. */
@@ -48,7 +48,7 @@ export function modelPrices({ type, model_spec: { pricing } }: ModelRecord): str
   })
 }
 
-/** The prices of a model for operators, who also see what a video costs by the second. */
+/** The prices of a model for operators, who also see the price of a second of video. */
 export function operatorPricesOf(id: string, catalogue: Pick<Catalogue, 'models' | 'recordOf'>): string[] {
   const model = catalogue.models.find(each => each.id === id)
   const record = catalogue.recordOf(id)
@@ -74,7 +74,7 @@ interface FoundPrice {
 function pricesIn(value: unknown, path: string[]): FoundPrice[] {
   if (typeof value !== 'object' || value === null) return []
   if ('usd' in value && typeof value.usd === 'number') return [{ path, usd: value.usd }]
-  // An output that costs nothing belongs to an embedding, which has no output tokens.
+  // If the output costs nothing, it is an embedding, which has no output tokens.
   return Object.entries(value)
     .flatMap(([name, each]) => pricesIn(each, [...path, name]))
     .filter(({ usd }) => usd > 0)

@@ -14,7 +14,7 @@ import { type DescribedSchema, type SchemaRow, schemaRows } from './schema-rows.
 export interface ReferenceSource {
   publicUrl: string
   vendor: string
-  /** Those on sale. */
+  /** Models on sale. */
   records(type: ModelType | 'all'): readonly ModelRecord[]
   models(): readonly Model[]
 }
@@ -43,7 +43,9 @@ interface Description {
 
 const all = operations as readonly Operation[]
 
-/** The API as pages for people, printed from the same operations as its description, with the models of this service. */
+/**
+ * The API as pages for readers, generated from the same operations as its description, with the models of this service.
+ */
 export class Reference {
   readonly #source: ReferenceSource
   readonly #description: Description
@@ -186,7 +188,7 @@ ${members.length > 0 ? html`<h2>Body of 200</h2>${memberTable(members)}` : html`
     return [...found.values()]
   }
 
-  /** The consent policy of a provider; null where no model asks for one. */
+  /** The consent policy of a provider; null if no model asks for one. */
   policy(provider: string): string | null {
     const policy = this.#policies().find(each => each.provider === provider)
     if (!policy) return null

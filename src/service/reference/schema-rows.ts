@@ -55,7 +55,7 @@ export function schemaRows(schema: DescribedSchema, find: (ref: string) => Descr
     for (const member of members) {
       const name = prefix === '' ? member : `${prefix}.${member}`
       const inside = anyOfThese(objects.flatMap(({ properties }) => properties?.[member] ?? []))
-      // A member that only some of the alternatives need is not needed as such.
+      // A member that only some of the alternatives require is not required.
       const isRequired = objects.every(({ required }) => required?.includes(member))
       rows.push({ name, type: typeOf(inside, alternatives), isRequired, rules: rulesOf(alternatives(inside)) })
       if (depth < deepest) walk(inside, name, depth + 1)

@@ -23,7 +23,7 @@ import { OutageLog } from './outage-log.ts'
 export interface ServiceOptions {
   /** The address that callers use, without a path: `https://api.example.com`. */
   publicUrl: string
-  /** For finished media, and for the database if that is SQLite: then one process owns the folder until `close`. */
+  /** For finished media, and for the database if it is SQLite: then one process owns the folder until `close`. */
   folder: string
   /** Where finished media go: another folder, or an S3 bucket, which several processes share; `folder` by default. */
   media?: MediaOptions
@@ -31,16 +31,19 @@ export interface ServiceOptions {
    * `sqlite:PATH`, a path, or `postgres://…`, which several processes may share; `farebox.db` in the folder by default.
    */
   database?: string
-  /** Hash keys and sign links, at least 32 random bytes each; former ones follow while a secret is being replaced. */
+  /**
+   * Hash keys and sign links, at least 32 random bytes each. The current secret comes first, then former ones while it
+   * is being replaced.
+   */
   secrets: readonly [string, ...string[]]
   models: readonly Model[]
-  /** Absent if credit is only granted with keys: then a top-up offers nothing to sign. */
+  /** If absent, credit comes only from keys that grant it: a top-up then offers nothing to sign. */
   payments?: PaymentSettings
-  /** The contract whose staked tokens give their wallet 1 USD of credit each per day; no such credit if absent. */
+  /** The contract in which each staked token gives its wallet 1 USD of credit per day; no such credit if absent. */
   staking?: EvmStakeOptions
   /** For web searches, and for chats that request one; both are refused if absent. */
   search?: SearchEngine
-  /** For pages that callers name, by themselves or in chats; both are refused if absent. */
+  /** For pages that callers name, directly or in chats; both are refused if absent. */
   pages?: PageReader
   /** Blockchains whose nodes callers may query, each through a `JsonRpcNode` or another node; none by default. */
   networks?: readonly ChainNetwork[]
@@ -49,7 +52,8 @@ export interface ServiceOptions {
   /** Transcribes videos; refused if absent. */
   transcriber?: VideoTranscriber
   /**
-   * Checks images before they are sold, such as `NsfwModerator`: then `safe_mode` blurs. No image is checked if absent.
+   * Checks images before they are sold, such as `NsfwModerator`, which also lets `safe_mode` blur them. No image is
+   * checked if absent.
    */
   moderator?: Moderator
   /** Precedes the callers' own system prompts unless they opt out. */
@@ -58,7 +62,7 @@ export interface ServiceOptions {
   vendor?: string
   /** Detects faces in media, such as `HumanFaces`; if absent, every media file counts as one with a face. */
   faces?: FaceDetector
-  /** Private hosts that callers' addresses may name, as `host:port`; none by default. */
+  /** Private hosts that callers' URLs may name, as `host:port`; none by default. */
   fetchHosts?: readonly string[]
   plan?: PlanName
   /**
@@ -72,7 +76,10 @@ export interface ServiceOptions {
   valkey?: string
   /** Opens the loopback API for operators' commands, for requests with this token. */
   adminToken?: string
-  /** The customers' page at `/account`, with the lines that its invoices name the seller by; false for none. */
+  /**
+   * The customers' page at `/account`. `seller` is the text that names the seller on invoices; false turns the page
+   * off.
+   */
   account?: false | { seller?: string | undefined }
   /** Collects metrics for Prometheus: at `/metrics` for requests with the token, and in `figures()`. */
   metrics?: MetricsOptions
@@ -82,30 +89,32 @@ export interface ServiceOptions {
 
 interface MetricsOptions {
   token?: string
-  /** The number of customers, by account id, with their own series; the others share one. */
+  /** How many customers, by account id, have their own series; the others share one. */
   customers?: number
 }
 
 export interface OpenService {
   /**
-   * The API from `/api/v1` on. Unless a server passes Node's own messages as `bindings`, every caller has this
+   * The API from `/api/v1` on. If a server does not pass Node's own messages as `bindings`, every caller has this
    * machine's address.
    */
   fetch: (request: Request, bindings?: object) => Response | Promise<Response>
   /** Listens on a socket; port 0 lets the system choose. Rejects with Node's own error if the port is taken. */
   listen(at: { host: string; port: number }): Promise<{ port: number }>
-  /** Loads what the first chat and the first wallet would wait for. */
+  /** Loads everything for which the first chat and the first wallet would wait. */
   warm(): Promise<void>
   /** Creates a customer with this credit, a decimal amount of USD. The key is shown only here. */
   createKey(order: { usd: string; label?: string }): Promise<{ key: string; keyId: string; account: string }>
   /**
-   * Sells other models from now on, at other prices and through other engines, with another system prompt. If absent,
-   * plan and limits stay as they are; what callers used in this minute counts towards new ones. Calls in flight
-   * continue unchanged, and a replaced model is closed after them. Throws a sentence if a model is inconsistent, and
-   * then changes nothing.
+   * From now on sells these models, with their prices, engines and system prompt. Plan and limits stay as they are if
+   * absent; what callers used in this minute counts towards new limits. Calls in flight continue unchanged, and a
+   * replaced model is closed after them. Throws a sentence if a model is inconsistent, and then changes nothing.
    */
   reload(changed: { models: readonly Model[]; systemPrompt?: string; plan?: PlanName; limits?: LimitSettings }): void
-  /** Answers operators at these addresses; links name the first. To be listened to apart from the API. */
+  /**
+   * Returns the handler for operators at these addresses, of which links use the first. It needs a listener of its own,
+   * separate from the API.
+   */
   openConsole(
     origins: readonly [string, ...string[]],
     settingsFile?: SettingsFile,
@@ -188,7 +197,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   }
 }
 
-/** Loads what is always needed. Awaiting the result throws its error; until then the error is not reported. */
+/** Loads the code that is always needed. Awaiting the result throws its error; until then the error is not reported. */
 function loadMeanwhile() {
   const RunningService = import('./running-service.ts').then(module => module.RunningService)
   const Listener = import('../http/listener.ts').then(module => module.Listener)
@@ -241,7 +250,7 @@ async function openStakes({ staking }: ServiceOptions) {
   return { stakes: await openEvmStakeReader(staking) }
 }
 
-/** Whether a model leaves files for its callers to fetch later. */
+/** Whether a model creates files that its callers fetch later. */
 const leavesFiles = ({ type }: Model): boolean => type === 'video' || type === 'music'
 
 async function openMedia({ media, models }: ServiceOptions, around: OpenMedia) {
@@ -272,7 +281,7 @@ async function openFigures({ metrics }: ServiceOptions, counts: LedgerCounts | n
 }
 
 /**
- * A failing part must not keep the others from closing, because the folder must be free afterwards. Throws the first
+ * If one part fails to close, the others are still closed, because the folder must be free afterwards. Throws the first
  * error.
  */
 async function endAll(ends: readonly (() => Promise<void>)[]): Promise<void> {

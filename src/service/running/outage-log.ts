@@ -11,8 +11,8 @@ interface Outage {
 }
 
 /**
- * A log in which an unreachable ledger takes one line when it goes, at most one a minute while it is away, and one when
- * it is back. Otherwise each call, timer and payment that meets it would log a long line.
+ * A log in which an unreachable ledger takes one line when it becomes unreachable, at most one a minute while it stays
+ * so, and one when it is back. Otherwise each call, timer and payment that fails because of it would log a long line.
  */
 export class OutageLog implements Log {
   readonly #options: { store: Pick<Store, 'commit'>; clock: Clock; log: Log }
@@ -47,7 +47,7 @@ export class OutageLog implements Log {
     clearTimeout(this.#timer)
   }
 
-  /** Whether a line is about the outage, which is then already reported. */
+  /** Whether a line is about the outage, which is already reported. */
   #isOutage(facts: object): boolean {
     const reason = Object.values(facts)
       .map(awayReason)

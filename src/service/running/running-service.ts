@@ -83,7 +83,7 @@ export class RunningService {
   readonly #owner = randomUUID()
 
   constructor(given: ServiceParts) {
-    // One object that every part reads at each request, so that a reload applies everywhere at once.
+    // One object that every part reads at each request, so that a reload takes effect everywhere at once.
     const settings = { ...given.settings }
     const parts = { ...given, settings }
     const { store, ledger, clock, log } = parts
@@ -195,7 +195,7 @@ export class RunningService {
     return this.#console.open(origins, { ...parts, ...(settingsFile ? { settingsFile } : {}) })
   }
 
-  /** Frees what a crash left, then runs jobs and sweeps until `close`. */
+  /** Frees what a crash left, then runs jobs and cleanups until `close`. */
   async start(): Promise<void> {
     const { store, clock, charges } = this.#service
     await this.#receipts.publishKey()
@@ -208,7 +208,7 @@ export class RunningService {
       isDue: (...told: Parameters<LapsedHolds['isDue']>) => lapsed.isDue(...told),
     }
     const look = () => lapsed.look(clock, () => recoverHolds(store, clock, spared))
-    // From now on, holds left by other processes have their time to be renewed.
+    // From now on, holds that other processes left have their time to be renewed.
     if (!store.soleOwner) await look()
     this.#every(recoveryIntervalMs, 'Freeing lapsed holds', look)
     const clockWatch = new ClockWatch(this.#service)
@@ -219,7 +219,7 @@ export class RunningService {
     this.#every(mediaSweepIntervalMs, 'Sweeping the media store', () => sweepMedia(store, this.#media))
   }
 
-  /** Loads what the first chat and the first wallet would wait for; requests are served in between. */
+  /** Loads everything for which the first chat and the first wallet would wait; requests are served in between. */
   async warm(): Promise<void> {
     for (const load of [loadChat, loadHttpClient, loadTokenizer, () => this.#identity.warm()]) {
       await load()

@@ -38,7 +38,7 @@ export interface ServiceParts {
   secrets: readonly [string, ...string[]]
   /** The watched store, and its watch: `watchedLedger`. */
   store: Store
-  /** The configured address of the ledger. If it is given, operators' queries and audits do not delay requests. */
+  /** The configured address of the ledger. If given, operators' queries and audits do not delay requests. */
   database?: string
   ledger: LedgerWatch
   models: readonly Model[]
@@ -134,7 +134,7 @@ export const chargesOf = ({ store, clock, log }: ServiceParts, funding: Funding,
       log.error({ err: error }, 'The cost of a call could not be computed, or its hold could not be renewed.'),
   })
 
-/** Whom a request counts for, and which limits apply. */
+/** The subject that a request counts for, and the limits that apply. */
 export const limitsOf = (parts: ServiceParts, limitLog: LimitLog, block: SharedLimits['block']) => ({
   guards: guardsOf(parts, limitLog, block),
   proxies: new TrustedProxies(parts.settings.trustedProxies ?? []),

@@ -67,7 +67,7 @@ export const completeAudioRoute = route(completeAudio, async (call, service) => 
   return json({ success })
 })
 
-/** Checks what a quote also depends on. Throws `invalidRequest` with the allowed values. */
+/** Checks everything on which a quote also depends. Throws `invalidRequest` with the allowed values. */
 function checkDuration({ id, durations }: MusicModel, seconds: number | undefined): void {
   if (seconds === undefined) return
   if ('options' in durations) {

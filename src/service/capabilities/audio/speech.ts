@@ -106,8 +106,8 @@ const notTaken = (model: SpeechModel, field: string) =>
   fieldError([field], `${model.id} does not support ${field}; leave it out`)
 
 /**
- * Streams each sentence as soon as it is spoken. The whole text is held; the spoken sentences are charged, including
- * the one in progress when the caller left, which is spoken to its end like a whole answer.
+ * Streams each sentence as soon as it is spoken. The price of the whole text is held, and the spoken sentences are
+ * charged. If the caller leaves, the current sentence is spoken to its end and charged, like a whole answer.
  */
 async function streamSpeech(call: Call, speech: Speech, service: Service): Promise<PiecesReply> {
   const { model, request } = speech
@@ -119,7 +119,7 @@ async function streamSpeech(call: Call, speech: Speech, service: Service): Promi
     open.whenEnded(call.stay())
     return metered(call, speech, open)
   })
-  // An engine that fails before its first sentence is answered with a status.
+  // If the engine fails before its first sentence, the answer is an error status.
   const first = await events.next()
   tellRemaining(call, charge.heldAvailableMicroUsd)
   return { kind: 'pieces', mimeType: speechTypes[request.format], pieces: after(first, events) }
@@ -155,7 +155,7 @@ async function* sentences({ model, request }: Speech, signal: AbortSignal, sold:
   }
 }
 
-/** Not a generator: one that was never started would not end the charge when its reader leaves. */
+/** Not a generator: a generator that was never started would not end the charge when its reader leaves. */
 function after(first: IteratorResult<Buffer>, rest: AsyncIterableIterator<Buffer>): AsyncIterableIterator<Buffer> {
   let step: IteratorResult<Buffer> | null = first
   return {
@@ -226,7 +226,7 @@ function lineOf(sku: string, count: number, unitPricePicoUsd: bigint): Line[] {
   return priceLines([line]).map(amount => ({ ...line, amount }))
 }
 
-/** What the price may depend on. */
+/** Everything that the price may depend on. */
 interface MusicSize {
   seconds: number | undefined
   characters: number | undefined

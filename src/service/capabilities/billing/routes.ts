@@ -38,7 +38,7 @@ import {
 } from './usage-rows.ts'
 
 /**
- * Returns the requirements without a payment, and its credit with one; a resend gets the same bytes, because
+ * Returns the requirements without a payment, and the credit with one. A resend gets the same bytes, because
  * serialization is stable.
  */
 export const topUpRoute = route(topUp, async (call, service) => {

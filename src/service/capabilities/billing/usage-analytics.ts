@@ -21,7 +21,7 @@ const keptAnalytics = 200
 /** Days that one query may cover, as published. */
 export const analyticsDays = 90
 
-/** How long a query may take before its caller is told to ask for less: well below the timeouts of proxies. */
+/** How long a query may take before its caller is told to request less: well below the timeouts of proxies. */
 const analyticsMs = 20_000
 
 /** Names in a chart, as published. */
@@ -255,8 +255,8 @@ interface DailyUse {
 }
 
 /**
- * Reads one day at a time: its cost is limited by the account's activity on that day, and other requests are served in
- * between. A row without model and product (staking credit, a refund) belongs to what its request was charged for.
+ * Reads one day at a time: the account's activity on that day limits the cost, and other requests are served in
+ * between. A row without model and product (staking credit, a refund) belongs to whatever its request was charged for.
  */
 async function dailyUse(
   { read }: Pick<Store, 'read'>,
@@ -281,7 +281,7 @@ const unitWords: readonly [words: RegExp, unit: string][] = [
   [/char/, 'chars'],
 ]
 
-/** For a model with several products, the first one's unit is used, as most share it. */
+/** For a model with several products, the first product's unit is used, because most share it. */
 const unitTypeOf = ([sku = '']: readonly string[]): string =>
   unitWords.find(([words]) => words.test(sku))?.[1] ?? 'requests'
 
@@ -297,7 +297,8 @@ const typeWords: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns null if the published contract has no word for it. The type of a removed model is derived from its products.
+ * Returns null if the published contract has no word for the type. The type of a removed model is derived from its
+ * products.
  */
 export function modelTypeOf(type: Model['type'] | undefined, [sku = '']: readonly string[]): string | null {
   if (type) return typeWords[type] ?? null

@@ -7,8 +7,8 @@ import type { Store } from '#ledger/store/store.ts'
 import type { EntryTable } from '#ledger/store/tables.ts'
 
 /**
- * A ledger entry as an account sees its use: its effect on the account's USD, and a second row for what staking credit
- * paid. So the rows of each currency add up to what was paid in it.
+ * A ledger entry as an account sees its use: its effect on the account's USD, and a second row for the part that
+ * staking credit paid. So the rows of each currency add up to what was paid in it.
  */
 interface UsageEntry {
   seq: number
@@ -92,7 +92,7 @@ function conditions({ account, fromMs, toMs }: UsageFilter, { kinds }: Part): Ra
   return sql`account = ${account} AND ${sql.raw(kinds)}${from}${to}`
 }
 
-/** The row itself is excluded. Within an entry, newest first, the first row follows the second. */
+/** The row itself is excluded. With newest first, the first row of an entry follows the second. */
 function afterOf({ part }: Part, after: UsagePlace | null | undefined): RawBuilder<unknown> {
   if (!after) return sql``
   const than = sql.raw(part < after.part ? '<=' : '<')
@@ -183,7 +183,9 @@ export const usageCsv = (entries: readonly UsageEntry[]): string =>
     .map(cells => `${cells.join(',')}\r\n`)
     .join('')
 
-/** Whether the caller prefers CSV: the first of the two in its Accept header counts; JSON if neither is there. */
+/**
+ * Whether the caller prefers CSV: the one that comes first in its Accept header counts, and JSON if neither is there.
+ */
 export function wantsCsv(accepted: readonly string[]): boolean {
   const types = accepted.flatMap(value => value.split(',')).map(part => part.split(';')[0]?.trim().toLowerCase())
   return types.find(type => type === 'text/csv' || type === 'application/json' || type === '*/*') === 'text/csv'

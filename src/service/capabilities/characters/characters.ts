@@ -4,13 +4,13 @@ import type { CharacterQuery, CharacterRecord, CharacterReviews } from '#contrac
 
 /** A persona as the operator configured it. */
 export interface Character {
-  /** Used in addresses and requests: letters, digits, `-`, `_`. */
+  /** Its name in paths and requests: letters, digits, `-`, `_`. */
   slug: string
   name: string
   description?: string
   /** Instructions that come before the caller's own; never shown. */
   instructions: string
-  /** The model that it is meant for; a request may name another one. */
+  /** The model for which it was written; a request may name another one. */
   modelId: string
   tags?: readonly string[]
   categories?: readonly string[]
@@ -208,7 +208,7 @@ function characterOrder({ sortBy = 'featured', sortOrder }: CharacterSearch) {
 
 const createdAt = '2026-11-01T00:00:00.000Z'
 
-/** Reviews as an owner might have collected them; they demonstrate a list of reviews. */
+/** Reviews as an owner might have collected them, to demonstrate a list of reviews. */
 const review = (username: string, rating: number, message: string, day: number): CharacterReview => ({
   username,
   rating,

@@ -44,8 +44,9 @@ export const sentMediaIn = ({ messages }: ChatCompletionRequest): SentMedium[] =
   )
 
 /**
- * Checks that media are complete and of the format that they claim, by their bytes, because nobody should pay for media
- * that no engine can read. Throws `invalidRequest` that names the field, `modelOverloaded`, or the signal's reason.
+ * Checks by their bytes that media are complete and of the format that they claim, because no caller should pay for
+ * media that no engine can read. Throws `invalidRequest` that names the field, `modelOverloaded`, or the signal's
+ * reason.
  */
 export async function checkSentMedia(media: readonly SentMedium[], signal: AbortSignal): Promise<void> {
   for (const { path, part } of media) {
@@ -54,7 +55,7 @@ export async function checkSentMedia(media: readonly SentMedium[], signal: Abort
   }
 }
 
-/** Formats with a header; for the others we rely on the caller. */
+/** Formats with a header; for other formats the caller's word is taken. */
 const soundTypes: Partial<Record<AudioFormat, AudioType>> = {
   ...{ wav: 'wav', mp3: 'mp3', aac: 'aac', ogg: 'ogg', flac: 'flac', m4a: 'mp4' },
 }
@@ -113,12 +114,15 @@ async function checkedVideoType(path: Path, bytes: Buffer, signal: AbortSignal):
 
 type MediaPart = Exclude<ContentPart, { type: 'text' | 'input_audio' }>
 
-/** A part of a conversation that its engine gets in another form: fetched from its address, or as the text of a file. */
+/**
+ * A part of a conversation that its engine gets in another form: the data that was fetched from its URL, or the text of
+ * a file.
+ */
 interface NamedMedium {
   /** Where it is in the caller's request. */
   path: readonly (string | number)[]
   part: MediaPart
-  /** Its address, or a file's data URL. */
+  /** Its URL, or a file's data URL. */
   url: string
 }
 
@@ -158,9 +162,9 @@ export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextMod
 type Fetching = Pick<Service, 'documents' | 'log'> & Pick<Call, 'fetcher' | 'signal'> & { model: TextModel }
 
 /**
- * Fetches the replacement of each part, so that an engine gets bytes and never a caller's address, which could point
- * into the operator's network. Fetches one after another, so that together they stay within their limits of bytes and
- * time. Throws `invalidRequest` that names the field, or the signal's reason.
+ * Fetches the replacement of each part, so that an engine gets bytes and never a caller's URL, which could point into
+ * the operator's network. Fetches one after another, so that together they stay within their limits of bytes and time.
+ * Throws `invalidRequest` that names the field, or the signal's reason.
  */
 export async function fetchMedia(
   named: readonly NamedMedium[],
@@ -218,7 +222,7 @@ function encodedBytes({ path, url }: NamedMedium): Buffer {
   return bytes
 }
 
-/** Returns the part for the engine, with its type detected from the bytes; what a server claims counts for nothing. */
+/** Returns the part for the engine, with its type detected from the bytes; the type that a server claims is ignored. */
 async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fetching: Fetching): Promise<ContentPart> {
   const dataUrl = (type: string) => `data:${type};base64,${bytes.toString('base64')}`
   switch (part.type) {
@@ -270,8 +274,8 @@ function filledIn(message: ChatMessage, parts: ReadonlyMap<ContentPart, ContentP
 }
 
 /**
- * Maximum number of images, videos and files that a request may name by address: they are fetched one after another
- * while the caller waits.
+ * Maximum number of images, videos and files that a request may name by URL: they are fetched one after another while
+ * the caller waits.
  */
 export const namedMediaCount = 10
 

@@ -33,7 +33,7 @@ export interface ChatPlan {
   maxCompletionTokens: number
 }
 
-/** Throws what is wrong with the request, and what is missing to pay for it. */
+/** Throws if something is wrong with the request, or the caller cannot pay for it. */
 export async function planChat(call: Call, body: ChatCompletionRequest, service: Service): Promise<ChatPlan> {
   const options = chatOptions(body)
   const model = service.catalogue.text(options.model)
@@ -68,8 +68,8 @@ interface Limiting {
 }
 
 /**
- * A stream can be watched while it grows, so it may use as much as the credit covers and extend its hold on the way. A
- * whole answer comes at once, so its hold must cover it from the start, except for media, which cannot be measured in
+ * A stream can be watched while it grows, so it may use all available credit and extend its hold on the way. A whole
+ * answer comes at once, so its hold must cover it from the start, except for media, which cannot be measured in
  * advance. Throws what is missing to pay for the minimum.
  */
 function limitsOf(request: ChatCompletionRequest, { call, model, web, options, spendable }: Limiting) {

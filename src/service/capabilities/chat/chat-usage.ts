@@ -40,7 +40,8 @@ interface Counted {
 }
 
 /**
- * Returns the engine's usage, with our own count for what is missing: no prompt is empty, and no text has no tokens.
+ * Returns the engine's usage, with our own count for missing numbers and for zeros that cannot be right: no prompt is
+ * empty, and a text has at least one token.
  */
 function believed(usage: TokenUsage | undefined, { hasText, prompt, completion }: Counted): CountedUsage {
   if (!usage || !isPossible(usage)) return { usage: usageOf(prompt(), completion()), counted: 'estimated' }
@@ -67,11 +68,11 @@ const usageOf = (prompt: number, completion: number): TokenUsage => ({
   total_tokens: prompt + completion,
 })
 
-/** Prices the usage. It may exceed the hold; then the rest is booked as the service's loss. */
+/** Prices the usage. If it exceeds the hold, the rest is booked as the service's loss. */
 export const usageLines = ({ model }: ChatPlan, { usage, counted }: CountedUsage): Line[] =>
   chatLines(model, usage, counted)
 
-/** A message or a piece of one, with whatever other members its engine sent. */
+/** A message or a piece of one, with any other members that its engine sent. */
 type Generated = { content?: unknown; tool_calls?: unknown; [member: string]: unknown }
 
 /** Names under which engines send the same reasoning, some of them under two at once. */
@@ -80,7 +81,7 @@ const reasoningMembers = ['reasoning_content', 'reasoning', 'reasoning_details']
 /** Members that are not generated text: roles, and information about the text. */
 const silentMembers: ReadonlySet<string> = new Set(['role', 'annotations', 'logprobs', ...reasoningMembers])
 
-/** Returns everything generated in a message, under any name, because all of it reaches the caller. */
+/** Returns everything that was generated in a message, under any name, because all of it reaches the caller. */
 function generatedText(message: Generated): string {
   const reasoning = reasoningMembers.map(name => written(message[name])).reduce(longer)
   const others = Object.entries(message).filter(([name]) => !silentMembers.has(name))
@@ -99,7 +100,7 @@ interface Piece {
   index: number
   /** All text generated in it. */
   text: string
-  /** Whether it may have no token, as the first and last of an answer do. */
+  /** Whether it may have no token, like the first and last chunk of an answer. */
   isSilent: boolean
 }
 
@@ -113,9 +114,9 @@ export function piecesOf(chunk: ChatCompletionChunk): Piece[] {
 }
 
 /**
- * Counts what an engine generated. A stream that ended owes its usage. One that broke off owes the prompt and what was
- * delivered, and nothing before the first piece of content. One whose reader left owes what its engine generated, from
- * the first sign of work.
+ * Counts what an engine generated. A stream that ended costs its usage. A stream that broke off costs the prompt and
+ * what was delivered, and nothing before the first piece of content. If its reader left, a stream costs what its engine
+ * generated, from the first sign of work.
  */
 export class StreamUsage {
   readonly #plan: ChatPlan
@@ -134,7 +135,7 @@ export class StreamUsage {
   #request: ChatCompletionRequest
   #besideLines: readonly Line[] = []
   #owesSources = false
-  /** The engine's search, if it was asked to search by itself. */
+  /** Results of the engine's own search, if it was asked to search. */
   readonly #search: OwnSearch | null
 
   constructor(plan: ChatPlan, clock: Clock) {
@@ -154,7 +155,7 @@ export class StreamUsage {
     return this.#hasChoice
   }
 
-  /** What the engine has found by itself so far. */
+  /** The search results that the engine has reported so far. */
   get ownSources(): readonly SearchResult[] {
     return this.#search?.sources ?? []
   }
@@ -166,7 +167,7 @@ export class StreamUsage {
     this.#thinking.begin()
   }
 
-  /** Search results are owed: they were delivered, or the engine refused the content for which they were found. */
+  /** Search results are charged: they were delivered, or the engine refused the content for which they were found. */
   oweSources(): void {
     this.#owesSources = true
   }
@@ -181,7 +182,7 @@ export class StreamUsage {
     this.#hasBegun = true
   }
 
-  /** The reader has left, or one of our limits cut the answer off: from now on, undelivered work is owed too. */
+  /** The reader has left, or one of our limits cut the answer off: from now on, undelivered work is charged too. */
   leave(): void {
     this.#isLeft = true
   }
@@ -233,7 +234,7 @@ export class StreamUsage {
     return this.#usage(this.#isLeft).usage
   }
 
-  /** Returns what is owed; with `isLeft`, what would be owed if the reader left now. */
+  /** Returns the cost so far; with `isLeft`, the cost if the reader left now. */
   lines(isLeft = this.#isLeft): Line[] {
     const isNone = this.#whole && !this.#hasChoice
     const owes = this.#delivered || (this.#whole && this.#reported !== null) || (isLeft && this.#hasBegun)
@@ -303,7 +304,7 @@ class ThinkingTime {
     this.#pieces += pieces
   }
 
-  /** Returns the tokens that fit into its silences, including the present one. */
+  /** Returns the tokens that fit into its silences, including the current one. */
   get tokens(): number {
     if (this.#beganAtMs === null) return 0
     const nowMs = this.#clock.now()

@@ -55,7 +55,7 @@ export function webPlan(
 
 const most = (use: Partial<WebUse>): MicroUsd => webPrice({ searches: 0, pages: 0, ...use })
 
-/** The length is fixed, so it may cost up to all available credit. */
+/** The length is fixed, so the whole available credit may be used for it. */
 function holdOf(model: TextModel, decision: ChatCompletionRequest): MicroUsd {
   const estimate = estimateChat(model, decision, zeroUsd)
   return 'needed' in estimate ? estimate.needed : estimate.hold
@@ -63,7 +63,7 @@ function holdOf(model: TextModel, decision: ChatCompletionRequest): MicroUsd {
 
 const address = /https?:\/\/[^\s<>"'`|\\^{}]+/giu
 
-/** Each address once, without the punctuation of its sentence; addresses that no fetch would accept are skipped. */
+/** Each URL once, without the punctuation of its sentence; URLs that no fetch would accept are skipped. */
 function addressesIn(text: string): string[] {
   const found = (text.match(address) ?? []).map(withoutPunctuation)
   const isReadable = (each: string) => each.length <= addressCharacters && URL.canParse(each)
@@ -124,11 +124,11 @@ function textOfChoice({ choices }: ChatCompletion): string {
   return typeof content === 'string' ? content : ''
 }
 
-/** What was found, and what of it is charged: only what succeeded. */
+/** What was found, and which part of it is charged: only what succeeded. */
 interface Findings {
   kind: 'search' | 'pages'
   sources: readonly SearchResult[]
-  /** What was requested but failed: addresses, or the search. */
+  /** What was requested but failed: URLs, or the search. */
   missing: readonly string[]
   lines: readonly Line[]
 }
@@ -141,7 +141,7 @@ interface LookUp {
   signal: AbortSignal
 }
 
-/** Never throws: whatever fails is missing and free. What was found before an abort is still charged. */
+/** Never throws: whatever fails is missing and free. Results that were found before an abort are still charged. */
 async function lookUp(plan: WebPlan, parts: LookUp): Promise<Findings | null> {
   switch (plan.kind) {
     case 'pages':
@@ -165,7 +165,10 @@ async function search(engine: SearchEngine, query: string, { signal, log }: Look
   }
 }
 
-/** The question to the model is charged like a chat, whatever it decides; without an answer it is free. */
+/**
+ * The request that asks the model whether to search is charged like a chat, whatever the model decides; without an
+ * answer it is free.
+ */
 async function searchIfWanted(plan: WebPlan & { kind: 'auto' }, parts: LookUp): Promise<Findings | null> {
   const { model, signal, log } = parts
   const { decision: request } = plan
@@ -265,7 +268,7 @@ function webContext({ kind, sources, missing }: Findings, hasCitations: boolean,
     ]
       .filter(Boolean)
       .join('\n')
-  // Callers write the addresses, so these share the room that is left after the fixed sentences.
+  // Callers write the URLs, so these share the room that the fixed sentences leave.
   const named = missing.map(each => each.slice(0, sourceHeadCharacters))
   while (named.length && Buffer.byteLength(notes(named)) > most) named.pop()
   const whole = notes(named)
@@ -288,7 +291,7 @@ const missed = (kind: Findings['kind'], named: readonly string[]): string =>
       ? `These URLs could not be read; say so if the answer depends on them: ${JSON.stringify(named)}`
       : 'URLs in the newest message could not be read; say so if the answer depends on them.'
 
-/** Sources share the room; the last ones are dropped if not even their heads fit. */
+/** Sources share the room; the last ones are dropped if not even their headings fit. */
 function sourceLines(sources: readonly SearchResult[], room: number): string[] {
   const heads = sources.map((source, ref) => ({ ref, ...headOf(source) }))
   while (heads.length && framed(heads) > room) heads.pop()
@@ -316,10 +319,10 @@ function within(text: string, bytes: number): string {
 
 const written = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2
 
-/** Brief §2.8: how many addresses of a message are read. */
+/** Brief §2.8: how many URLs of a message are read. */
 const scrapedAddresses = 5
 
-/** Search results to show a model: what is on a first page and worth its tokens. */
+/** Search results to show a model: as many as a first page has and as are worth their tokens. */
 const searchedResults = 8
 
 /** Longest search query, as in the published contract. */
@@ -330,7 +333,7 @@ export const contextShare = 4
 export const searchContextBytes = 24 * 1024
 const pagesContextBytes = 64 * 1024
 
-/** Time for all pages of a message together; what has not arrived by then is left out. */
+/** Time for all pages of a message together; pages that have not arrived by then are left out. */
 const scrapingMs = 45_000
 
 /** A search that takes longer is left out, because a caller waits for the answer. */

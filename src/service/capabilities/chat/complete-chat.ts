@@ -59,8 +59,9 @@ interface Completing {
 }
 
 /**
- * Gets the engine's answer. An answer that one of our limits cut off is charged like a stream whose reader left, and so
- * is one that no caller waits for when this process ends; if the engine refused it, what was found for it is charged.
+ * Gets the engine's answer. If one of our limits cuts the answer off, it is charged like a stream whose reader left; so
+ * is an answer for which no caller waits when this process ends. If the engine refuses the request, the search results
+ * that were found for it are charged.
  */
 async function completed({ call, plan, service, prepared, charge }: Completing): Promise<ChatCompletion> {
   const { signal } = call

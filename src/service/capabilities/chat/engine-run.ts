@@ -41,8 +41,8 @@ export class EngineRun {
   #over = false
 
   /**
-   * Nothing is prepared or sent before the first `next`. `reader` aborts when its reader leaves; with `isLate`, it has
-   * then already continued unread for long enough.
+   * Nothing is prepared or sent before the first `next`. `reader` aborts when its reader leaves; with `isLate`, the
+   * stream has then already continued unread for long enough.
    */
   constructor(engine: ChatEngine, prepare: Prepare, reader: AbortSignal, isLate = false) {
     this.#engine = engine
@@ -66,7 +66,7 @@ export class EngineRun {
     return this.#left && !this.#over
   }
 
-  /** Whether the engine was aborted: from then on only its usage counts. */
+  /** Whether the engine was aborted; from then on only its usage counts. */
   get stopped(): boolean {
     return this.#abort.signal.aborted
   }
@@ -76,7 +76,7 @@ export class EngineRun {
     return this.#failed
   }
 
-  /** Called when its reader has left: it continues unread for a limited time. */
+  /** Call this when its reader has left: it continues unread for a limited time. */
   leave(): void {
     if (this.#left || this.#over) return
     this.#left = true
@@ -90,7 +90,7 @@ export class EngineRun {
     this.#after(usageWaitMs, () => this.fail(new Error('The engine did not end in time after it was aborted.')))
   }
 
-  /** Ends it now: the next read gets this error. */
+  /** Ends it now: the next read throws this error. */
   fail(error: unknown): void {
     if (this.#over) return
     this.#failure = error
@@ -146,7 +146,7 @@ export class EngineRun {
     this.#over = true
     this.#stopListening()
     if (this.#wait) clearTimeout(this.#wait)
-    // Not awaited: an engine that hangs would never return.
+    // Not awaited, because an engine that hangs would never return.
     Promise.resolve(this.#chunks?.return?.()).catch(() => undefined)
   }
 }
@@ -159,7 +159,7 @@ export interface StreamError {
   code: string | null
 }
 
-/** Returns the error for a failed engine. Nothing of its own message is passed on. */
+/** Returns the error for a failed engine. None of the engine's own message is passed on. */
 export function failureError(error: unknown): StreamError {
   if (error instanceof ServiceError) return error.kind === keyEnded.kind ? keyEndedError : streamError(error)
   return streamError(error instanceof ChargeUnknown ? chargeUnknown() : inferenceFailed())
@@ -215,7 +215,7 @@ export async function answeredBy({ engine }: TextModel, call: ChatCall): Promise
   return completion
 }
 
-/** Whether an engine refused a request for its content, which the caller chose, rather than failing by itself. */
+/** Whether an engine refused a request because of its content, which the caller chose, instead of failing by itself. */
 export const isRefused = (error: unknown): boolean => error instanceof ServiceError && verdictOf(error) === 'answered'
 
 /** How long a stream continues after its reader has left, so that its engine can report usage. */

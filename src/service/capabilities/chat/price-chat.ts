@@ -26,14 +26,14 @@ interface Offer {
   maxPromptTokens: number
 }
 
-/** What the minimum of this call would hold, if the available credit is less. */
+/** The amount that the minimum of this call would hold, if the available credit is less. */
 interface Unaffordable {
   needed: MicroUsd
 }
 
 /**
- * Returns the lines of a charge, rounded up once over all; none if nothing was used. The SKU shows if we counted the
- * tokens because the engine reported none.
+ * Returns the lines of a charge, rounded up once over all of them; none if nothing was used. The SKU shows if we
+ * counted the tokens because the engine reported none.
  */
 export function chatLines(
   model: Pick<TextModel, 'price'>,
@@ -64,10 +64,10 @@ const line = (sku: string, tokens: number, unitPricePicoUsd: bigint): PricedUnit
 })
 
 /**
- * Returns what a call holds before its engine is called, and how many tokens its answer may have. A caller's own
- * maximum must be covered. Without one, the call gets what a fifth of the credit buys, or at least a useful answer, and
- * may go on to `most` if it can extend its hold. `addedBytes` is what the service may later add to the prompt. Throws
- * `contextTooLong`.
+ * Returns the amount that a call holds before its engine is called, and how many tokens its answer may have. A caller's
+ * own maximum must be covered. Without one, the call gets what a fifth of the credit buys, or at least a useful answer,
+ * and may go on to `most` if it can extend its hold. `addedBytes` is what the service may later add to the prompt.
+ * Throws `contextTooLong`.
  */
 export function estimateChat(
   model: TextModel,
@@ -94,9 +94,9 @@ export function estimateChat(
 }
 
 /**
- * Returns how far the hold of a call may grow. Text is limited by its bytes, but a media file is not, and neither is
- * what a model reads in its own search. With either, the engine may report a prompt that fills the context, which is
- * charged as far as the caller's credit goes.
+ * Returns how far the hold of a call may grow. Text is limited by its bytes, but media files and the results of a
+ * model's own search are not. With either, the engine may report a prompt that fills the context, which is charged as
+ * far as the caller's credit goes.
  */
 export function mostWithMedia(
   model: TextModel,
@@ -145,7 +145,7 @@ function promptBound(model: TextModel, request: ChatCompletionRequest, addedByte
   return { maxPromptTokens: Math.min(bytes, contextTokens), roomTokens: contextTokens - counted }
 }
 
-/** Members for the call itself, which no template puts into a prompt. */
+/** Members that control the call itself, which no template puts into a prompt. */
 const besidePrompt: ReadonlySet<string> = new Set(['model', 'stream_options', 'stop'])
 
 /** Any text from the caller may become part of the prompt, including that of unknown members. */

@@ -7,8 +7,8 @@ import type { Line } from '#ledger/store/units.ts'
 import { xSearchLines } from '../web/routes.ts'
 
 /**
- * Removes `<think>…</think>` from text that may arrive in pieces cut anywhere (brief §2.8, the legacy tag format). Text
- * that might start a tag is held back until the next piece decides.
+ * Removes `<think>…</think>` from text that may arrive in pieces of any length (brief §2.8, the legacy tag format).
+ * Text that might start a tag is held back until the next piece decides.
  */
 export class ThinkingStripper {
   #inside = false
@@ -117,7 +117,7 @@ export class OwnSearch {
   }
 }
 
-/** Adds what the engine found to an answer's echo, after what was read here. */
+/** Adds the engine's findings to an answer's echo, after those that were read here. */
 export function echoWith(echo: ServiceParametersEcho, own: readonly SearchResult[]): ServiceParametersEcho {
   if (!own.length) return echo
   return { ...echo, web_search_citations: [...(echo.web_search_citations ?? []), ...citationsOf(own, citedCharacters)] }
@@ -131,7 +131,7 @@ function citationLists({ choices, ...answer }: ChatCompletion | ChatCompletionCh
   return [citations, ...annotations].filter(list => Array.isArray(list))
 }
 
-/** An address, or an object with one, which some gateways nest one level deeper. */
+/** A URL, or an object with one, which some gateways nest one level deeper. */
 function sourceOf(citation: unknown): SearchResult | null {
   const {
     url_citation: inner,
@@ -201,7 +201,7 @@ export const documentsDelta = (sources: readonly SearchResult[]): ChatCompletion
   finish_reason: null,
 })
 
-/** Clients join the pieces of a call by index, and the first index of the first choice is taken. */
+/** Clients join the pieces of a call by index, and index 0 of the first choice is already in use. */
 export const behindDocuments = (chunk: ChatCompletionChunk): ChatCompletionChunk => ({
   ...chunk,
   choices: chunk.choices.map(choice =>
@@ -216,7 +216,7 @@ const oneFurther = <Call extends object>(call: Call): Call => {
   return { ...call, index: index + 1 }
 }
 
-/** How an answer's echo lists what the model was shown. */
+/** How an answer's echo lists the sources that the model was shown. */
 export const citationsOf = (
   sources: readonly SearchResult[],
   characters: number,

@@ -39,7 +39,7 @@ export class StreamCredit {
     return this.#refusal
   }
 
-  /** Whether the credit covers this chunk without counting, as for most chunks. */
+  /** Whether the credit covers this chunk without counting, as it does for most chunks. */
   coversAtOnce(chunk: ChatCompletionChunk): boolean {
     const most = chunk instanceof TextChunk ? mostTokens(chunk.text) : sumOfMost(chunk)
     if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) >= this.#nextLook) return false
@@ -78,7 +78,7 @@ export class StreamCredit {
     return overrunFactor * this.#plan.maxCompletionTokens + checkpointTokens
   }
 
-  /** Extends ahead of need; a refused step is tried once more when nothing is left. */
+  /** Extends the hold before it is used up; a refused step is tried once more when nothing is left. */
   async #extend(): Promise<void> {
     while (this.#charge.restMicroUsd > 0n) {
       if (this.#known < this.#covered * extendFromShare) return
@@ -95,7 +95,7 @@ export class StreamCredit {
 
   #cover(): void {
     const { model, maxPromptTokens } = this.#plan
-    // What is reserved for the web buys no tokens.
+    // The amount reserved for the web buys no tokens.
     const held = microUsd(this.#charge.heldMicroUsd - asideOf(this.#plan))
     this.#covered = tokensFor(model.price, maxPromptTokens, held)
   }

@@ -87,7 +87,7 @@ const mostTokens = (parts: readonly EmbeddingPart[]): number => parts.reduce((su
 const mostTokensOf = (part: EmbeddingPart): number =>
   embeddingFrameTokens + (typeof part === 'string' ? Buffer.byteLength(part) : part.length)
 
-/** What is held before the engine is called; covers every usage that it can correctly report. */
+/** The amount that is held before the engine is called; covers every usage that it can correctly report. */
 const embeddingHold = ({ price }: Pick<EmbeddingModel, 'price'>, parts: readonly EmbeddingPart[]): MicroUsd =>
   addUsd(...priceLines([{ units: BigInt(mostTokens(parts)), unitPricePicoUsd: price.inputPicoUsd }]))
 

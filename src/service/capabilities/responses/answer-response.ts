@@ -24,7 +24,7 @@ export async function answerResponse(call: Call, body: ResponsesRequest, service
   }
 }
 
-/** A chat ends with usage or an error; one that ends without either has failed. */
+/** A chat ends with usage or an error; a chat that ends with neither has failed. */
 async function* translated(events: AsyncIterable<unknown>, told: ResponseEvents): AsyncGenerator<unknown> {
   let isOver = false
   for await (const event of events as AsyncIterable<ChatEvent>) {
@@ -34,7 +34,7 @@ async function* translated(events: AsyncIterable<unknown>, told: ResponseEvents)
   if (!isOver) yield* told.end({ error: { message: 'Inference processing failed', code: null } })
 }
 
-/** Members with another form in a chat, or that a chat with one answer does not have. */
+/** Members that have another form in a chat, or that a chat with one answer does not have. */
 const translatedMembers: ReadonlySet<string> = new Set([
   'input',
   'instructions',
@@ -50,10 +50,10 @@ const translatedMembers: ReadonlySet<string> = new Set([
   'messages',
 ])
 
-/** Members that need a service which stores conversations. */
+/** Members that only a service which stores conversations can support. */
 const stateful = ['previous_response_id', 'conversation', 'prompt'] as const
 
-/** Converts the request to a chat. Members that both have are passed on. Throws `invalidRequest`. */
+/** Converts the request to a chat. Members that both APIs have are passed on. Throws `invalidRequest`. */
 function chatRequest(request: ResponsesRequest): ChatCompletionRequest {
   for (const name of stateful) {
     const value = request[name]

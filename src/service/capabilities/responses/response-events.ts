@@ -23,7 +23,7 @@ export class ResponseEvents {
   push(event: ChatEvent): ResponsesEvent[] {
     const bodies = [...this.#begin(event), ...this.#search(event)]
     for (const { index, delta, finish_reason: reason } of event.choices ?? []) {
-      // Only one answer: a request cannot ask for several.
+      // Only one answer, because a request cannot ask for several.
       if (index !== 0) continue
       bodies.push(...this.#grow(delta))
       if (reason === 'length') this.#endsAtLimit = true
@@ -211,7 +211,7 @@ class OpenItem {
 
 type Sources = NonNullable<ServiceParametersEcho['web_search_citations']>
 
-/** Finds where a text cites which source, by the marks that the model was told to use (brief §2.8). */
+/** Finds which source each part of a text cites, by the marks that the model was told to use (brief §2.8). */
 const citationsIn = (text: string, sources: Sources) =>
   [...text.matchAll(/\[REF\](\d{1,3})\[\/REF\]/g)].flatMap(({ 0: mark, 1: number, index }) => {
     const source = sources[Number(number)]
@@ -232,7 +232,7 @@ export function responseOf(completion: ChatCompletion): ResponsesAnswer {
     created_at: created,
     model,
     status: 'completed',
-    // Ids are derived, because an answer kept for a key is built twice and must be the same.
+    // Ids are derived, because an answer that is kept for a key is built twice and must be the same.
     output: drafts.map((item, index) => ({ ...item, id: itemId(item.type, id, index) })),
     ...(usage ? { usage: usageOf(usage) } : {}),
     ...(choice?.finish_reason === 'length' ? { incomplete_details: { reason: 'max_output_tokens' as const } } : {}),

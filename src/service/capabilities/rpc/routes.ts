@@ -90,7 +90,7 @@ async function ask({ node, slug }: ChainNetwork, calls: readonly RpcCall[], sign
   }
 }
 
-/** The node got our own ids, because two calls of a batch may share one. */
+/** The node gets ids of ours, because two calls of a batch may share one. */
 function withId({ id: _ours, ...result }: RpcResult, id: RpcCall['id']): RpcResult {
   return { jsonrpc: '2.0', ...(id === undefined ? {} : { id }), ...result }
 }
@@ -100,7 +100,7 @@ function linesOf(credits: number): Line[] {
   return priceLines([priced]).map(amount => ({ ...priced, sku: rpcSku, amount: microUsd(amount) }))
 }
 
-/** Multiple of the base price, by how much work a call is for a node. */
+/** A multiple of the base price that reflects how much work a call is for a node. */
 type RpcTier = 1 | 2 | 4
 
 const ordinary = [

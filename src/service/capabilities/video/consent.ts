@@ -23,7 +23,7 @@ interface ConsentParts {
 /**
  * Throws `needsConsent` if media with a face come without an attestation (brief §3.2). Nothing is held or charged
  * before it. Text alone never needs consent, and neither do bytes that this account has attested under the same policy.
- * New attestations are written in the unit of work that accepts the job, so none is kept for a job that was never
+ * New attestations are written in the unit of work that accepts the job, so none is stored for a job that was never
  * accepted.
  */
 export async function requireConsent(
@@ -83,7 +83,7 @@ function refuseUnknownProviders(model: VideoModel, request: VideoQueueRequest): 
   }
 }
 
-/** Who attested, and under which policy and version. */
+/** The account that attested, and the policy and its version. */
 interface AttestedUnder {
   account: string
   policy: string
@@ -91,7 +91,7 @@ interface AttestedUnder {
 
 /**
  * Media that a user has attested, by the hash of their bytes (published contract §4.3). They are stored with the
- * single-use keys: an existing entry means that no further consent is needed.
+ * single-use keys; if an entry exists, no further consent is needed.
  */
 export class Attestations {
   readonly #store: Store
@@ -116,7 +116,7 @@ export class Attestations {
 
   /**
    * Returns the operations that record those of `hashes` that are not attested yet. They are refused if another request
-   * was faster, and then the entry exists anyway.
+   * was faster, in which case the entry exists anyway.
    */
   async marks(under: AttestedUnder, hashes: readonly string[]): Promise<UseNonce[]> {
     const known = await this.of(under, hashes)

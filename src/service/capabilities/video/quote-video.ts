@@ -13,10 +13,13 @@ import type { Line } from '#ledger/store/units.ts'
 import { requireCarried } from '../../models/check-model.ts'
 import { isUpscaler, promptCharacters, takenMedia, upscaleFactor, type VideoModel } from '../../models/model.ts'
 
-/** In a quote these members are not in its own schema. */
+/** In a quote, these members are not in its own schema. */
 type Chosen = Readonly<Partial<Record<VideoMediaField | 'negative_prompt', unknown>>>
 
-/** Checks what a quote depends on against the model's record. Throws `invalidRequest` with the allowed values. */
+/**
+ * Checks everything on which a quote depends against the model's record. Throws `invalidRequest` with the allowed
+ * values.
+ */
 export function checkVideoPrice(model: VideoModel, request: VideoQuoteRequest | VideoQueueRequest): void {
   const { durations, resolutions, aspect_ratios: ratios } = model.constraints
   if (isUpscaler(model)) {
@@ -38,7 +41,7 @@ function checkChosen(model: VideoModel, request: Chosen): void {
     if (!taken.includes(field) && isGiven(request[field])) throw untaken(model, field)
   }
   const media = Object.fromEntries(videoMediaFields.map(field => [field, request[field]]))
-  // The record covers all other choices, and no model offers one that its engine does not support.
+  // The record covers all other choices, and no model offers a choice that its engine does not support.
   requireCarried(model, { negative_prompt: request.negative_prompt, ...media })
 }
 

@@ -96,7 +96,10 @@ const transcribedFetchMs = 60_000
 /** Timeout of transcribing it. */
 const transcriptMs = 600_000
 
-/** Transcribes a video. It is fetched here, guarded, and the engine never sees the address; a failure is free. */
+/**
+ * Transcribes a video. The service itself fetches it with the guarded fetcher, and the engine never sees the URL; a
+ * failure is free.
+ */
 export async function answerVideoTranscription(call: Call, body: VideoTranscriptionRequest, service: Service) {
   const { transcriber } = service
   if (!transcriber) {

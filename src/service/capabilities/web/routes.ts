@@ -76,7 +76,7 @@ export function xSearchLines(results: number): Line[] {
 
 export const mostOfXSearch: MicroUsd = microUsd(xSearchResults * xSearchMicroUsd)
 
-/** Throws `notSetUp` if the operator has configured none. */
+/** Throws `notSetUp` if the operator has not configured a search engine. */
 export function searchEngineOf({ search }: Pick<Web, 'search'>): SearchEngine {
   if (search) return search
   throw unset('This service has no web search. Continue without it, or ask its operator to enable it.')
@@ -101,7 +101,7 @@ export async function searchWeb(engine: SearchEngine, call: SearchCall, log: Log
   }
 }
 
-/** Throws `notSetUp` if the operator has configured none. */
+/** Throws `notSetUp` if the operator has not configured a page reader. */
 export function pageReaderOf({ pages }: Pick<Web, 'pages'>): PageReader {
   if (pages) return pages
   throw unset('This service cannot read web pages. Send the text itself, or ask its operator to enable it.')
@@ -147,7 +147,7 @@ export const webScrapeRoute = route(webScrape, async (call, service) => {
   })
 })
 
-/** An unreadable page is the caller's to fix: another address may work. */
+/** The caller can fix an unreadable page: another URL may work. */
 function refused(error: unknown): never {
   throw error instanceof PageUnread ? fieldError(['url'], error.message) : error
 }

@@ -13,7 +13,7 @@ import { Pocketsphinx } from '#engines/local/transcription.ts'
 import { count } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings } from '../define-kind.ts'
 
-/** The demonstrations, for trying a configuration. */
+/** The demonstration engines, for trying a configuration. */
 export const demoKind = defineEngineKind({
   name: 'demo',
   options: {},
@@ -78,7 +78,7 @@ export const ggufKind = defineEngineKind({
   concurrency: ({ parallel }) => parallel,
   engines: {
     text: ({ path, contextTokens, parallel, threads }, { keep, log, model, upstream }) =>
-      // The model is in memory only once, whatever is reloaded.
+      // The model is in memory only once, however often the configuration is reloaded.
       keep(
         `gguf ${JSON.stringify([path, contextTokens, parallel, threads])}`,
         () =>

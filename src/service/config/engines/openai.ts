@@ -49,7 +49,9 @@ export const openAiOptions = {
   runningUsage: z.enum(runningUsages).optional(),
   /** Members of a caller's chat that this server gets in addition to the published ones. */
   passMembers: PassMembers.optional(),
-  /** What this server gets, in addition to an effort, if a caller wants no thinking, such as a template's switch. */
+  /**
+   * Members that this server gets in addition to an effort if a caller wants no thinking, such as a template's switch.
+   */
   withoutThinking: z
     .record(z.string(), z.unknown())
     .refine(...isForeign)
@@ -118,7 +120,7 @@ export const openAiKind = defineEngineKind({
   },
 })
 
-/** Options of every engine of this kind; a new one takes no others. */
+/** Options of every engine of this kind; a new kind takes no others. */
 export const upstreamOf = (
   { baseUrl, apiKey, timeouts }: Options,
   around: Pick<EngineSurroundings, 'log' | 'model' | 'upstream'>,
@@ -132,7 +134,7 @@ export const upstreamOf = (
 
 /**
  * A video engine stays the same across a reload: only it knows which jobs it has recorded as sending but not sent, and
- * another would assume that its server may have them.
+ * another engine would assume that its server may have them.
  */
 function keptVideo<Engine>(
   kind: string,
@@ -151,7 +153,7 @@ const jobUpstreamOf = (given: Options, around: EngineSurroundings): JobUpstreamO
   workFolder: join(around.folder, 'videos', around.upstream),
 })
 
-/** Another service of this contract, with the version in its address: `https://api.example.com/api/v1`. */
+/** Another service with this API, with the version in its address: `https://api.example.com/api/v1`. */
 export const serviceKind = defineEngineKind({
   name: 'service',
   options: {

@@ -29,9 +29,9 @@ export interface PulledBody {
 }
 
 /**
- * Nothing happens before someone reads: a HEAD request or a reader that has left opens no file. A generator would not
- * do, because one that was never started skips its `finally`. A reader that takes nothing for `readerPatienceMs` counts
- * as gone too.
+ * Nothing happens before the first read: a HEAD request or a reader that has left opens no file. A generator would not
+ * do, because a generator that was never started skips its `finally`. A reader that takes no data for
+ * `readerPatienceMs` also counts as gone.
  */
 export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
   let ended = false
@@ -66,7 +66,7 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
           await end(true)
           controller.close()
         } catch (error) {
-          // The error itself says more than a failure of ending after it.
+          // The error itself says more than a failure to end after it.
           await end(false).catch(() => undefined)
           fail(controller, error)
         }
@@ -117,8 +117,9 @@ type Write = (outgoing: ServerResponse, piece: Uint8Array | string) => boolean
 const firstWrite: Write = (outgoing, piece) => outgoing.write(piece)
 
 /**
- * Node turns a chunk into four writes and gathers them until the next tick; one write of the whole chunk costs less. It
- * is a string, because a buffer would be a slice of a 64 KB block, all of which a stalled reader would keep in memory.
+ * Node turns a chunk into four writes and gathers them until the next tick; one write of the whole chunk costs less.
+ * The chunk is a string, because a buffer would be a slice of a 64 KB block, all of which a stalled reader would keep
+ * in memory.
  */
 const writeChunk: Write = (outgoing, piece) => {
   const { socket, chunkedEncoding } = outgoing

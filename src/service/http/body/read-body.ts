@@ -8,7 +8,7 @@ import { formBoundary, parseForm } from '#contract/wire/form.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
 
-/** What the body reader needs of a request; both Node's message and a web request fit. */
+/** The parts of a request that the body reader needs; both Node's message and a web request fit. */
 export interface BodySource {
   header(name: string): readonly string[]
   /**
@@ -90,13 +90,16 @@ const tooLarge = () =>
   })
 
 /**
- * Reads all bytes of a body; null if there are more than `limit`. Rejects if its caller disconnects, and with what
- * `arrived` throws.
+ * Reads all bytes of a body; null if there are more than `limit`. Rejects if its caller disconnects, or if `arrived`
+ * throws.
  */
 export const wholeBody = (incoming: IncomingMessage | null, request: Request, limit: number, arrived: Arrived) =>
   incoming ? ofMessage(incoming, limit, arrived) : ofRequest(request, limit, arrived)
 
-/** Uses events: an async iterator of a message takes some 15 µs more, and closes its connection if one stops early. */
+/**
+ * Uses events: an async iterator of a message takes some 15 µs more, and closes its connection if the reader stops
+ * early.
+ */
 function ofMessage(incoming: IncomingMessage, limit: number, arrived: Arrived): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

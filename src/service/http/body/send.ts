@@ -132,7 +132,7 @@ function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): Pu
   }
 }
 
-/** What a stream's work holds is kept until it has ended, which may be long after its reader has left. */
+/** Resources that a stream's work holds are kept until it has ended, which may be long after its reader has left. */
 async function endedAfter(exchange: Exchange, iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     await iterator.return?.()

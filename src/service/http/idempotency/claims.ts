@@ -24,7 +24,7 @@ import {
 export interface ClaimOrder {
   claim: string
   account: string
-  /** The request that is charged if no one has begun the work yet. */
+  /** The request that is charged if the work has not begun yet. */
   request: string
   fingerprint: string
   /** Operations that open the account, if it must exist first. */
@@ -75,7 +75,7 @@ export class Claims {
     throw this.inUse()
   }
 
-  /** Returns the outcome of a claim that we lost to another process. Throws `keyInUse` while it works. */
+  /** Returns the outcome of a claim that another process took first. Throws `keyInUse` while that process works. */
   async ended({ claim }: ClaimOrder): Promise<Extract<Taken, { state: 'done' }>> {
     const answer = await this.#answer(claim)
     if (!answer) throw this.inUse()
@@ -109,8 +109,8 @@ export class Claims {
   }
 
   /**
-   * If no other process writes, another owner of a lease is dead. Otherwise a lease has lapsed only by a trustworthy
-   * clock; our own has not while its work continues, even if the clock jumped or the machine slept.
+   * If no other process writes, any other owner of a lease is dead. Otherwise, only a trustworthy clock shows that a
+   * lease has lapsed; our own lease has not while its work continues, even if the clock jumped or the machine slept.
    */
   async #isAlive(claim: string, { lease_owner, lease_until_ms }: NonNullable<ClaimRow>): Promise<boolean> {
     if (lease_until_ms === null) return false
@@ -287,7 +287,7 @@ export class RunningClaim {
     await this.#commit(this.#move('running', { lease: null }))
   }
 
-  /** Forgets it in this process; the store keeps it. */
+  /** Forgets the claim in this process; the store keeps it. */
   over(): void {
     this.#parts.onOver()
   }

@@ -11,7 +11,7 @@ interface KeyedStreamParts {
   /** Called after the last event; the end of the stream is sent once it resolves. */
   ended(): Promise<void>
   /**
-   * Called once if the events break off. Returns the events that report it, or null if the connection must be closed
+   * Called once if the events break off. Returns the events that report this, or null if the connection must be closed
    * instead. Never rejects.
    */
   broken(error: unknown): Promise<readonly unknown[] | null>
@@ -21,12 +21,12 @@ interface KeyedStreamParts {
   cut(): boolean
 }
 
-/** Not a failure: what has no reader and cannot be replayed is not generated. */
+/** Not a failure: a stream that has no reader and cannot be replayed is not generated. */
 export class StreamTooLarge extends Error {}
 
 /**
- * A stream that is recorded while it is read, at its reader's pace, and continues by itself when the reader has left.
- * One that becomes too large is delivered as if it had no key, and then ends when its reader leaves.
+ * A stream that is recorded while it is read, at its reader's pace, and that continues after the reader has left. If it
+ * becomes too large, it is delivered as if it had no key, and then ends when its reader leaves.
  */
 export class KeyedStream {
   readonly body: PulledBody
@@ -45,7 +45,8 @@ export class KeyedStream {
     this.#parts = parts
     this.body = {
       next: () => this.#next(),
-      // Without this end, a partial stream is not mistaken for the answer, which the key will bring.
+      // Without this end, a partial stream cannot be mistaken for the whole answer, which a repeat with the key will
+      // bring.
       last: () => (this.#isWhole ? lastEventBytes : null),
       end: async delivered => {
         if (!delivered) parts.left()
@@ -54,7 +55,7 @@ export class KeyedStream {
     }
   }
 
-  /** Continues for a reader who has left. */
+  /** Continues without its reader. */
   goOn(): void {
     if (this.#goesOn || this.#over) return
     this.#goesOn = true
@@ -119,13 +120,13 @@ export class KeyedStream {
       while (this.#recorded) if ((await this.#next()) === null) return
       await this.#turn
     } catch {
-      // Reported where it broke.
+      // Reported where it broke off.
       return
     }
     if (!this.#over) await this.#breakOff()
   }
 
-  /** It has no reader and cannot be replayed: what was delivered is owed, and the rest is not generated. */
+  /** The stream has no reader and cannot be replayed: what was delivered is charged, and the rest is not generated. */
   async #breakOff(): Promise<void> {
     let why: unknown = new StreamTooLarge()
     try {

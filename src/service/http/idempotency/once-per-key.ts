@@ -142,8 +142,8 @@ class KeyedWork implements Work {
   }
 
   /**
-   * Returns the answer to send, or that the claim now belongs to another process: then nothing was charged here. Throws
-   * what `run` throws.
+   * Returns the answer to send, or that the claim now belongs to another process, in which case nothing was charged
+   * here. Throws what `run` throws.
    */
   async answer(run: (work: Work) => Promise<Reply>): Promise<Response | 'lost'> {
     try {
@@ -157,7 +157,7 @@ class KeyedWork implements Work {
     }
   }
 
-  /** Keyed work continues from the start, so this only checks for an abort. */
+  /** Work with a key continues from the start, so this only checks for an abort. */
   goOn(): void {
     this.signal.throwIfAborted()
   }
@@ -168,7 +168,7 @@ class KeyedWork implements Work {
     return this.#keyed.exchange.signal.aborted
   }
 
-  /** Its caller waits for its end, which is kept. */
+  /** The caller waits for its end, which is kept. */
   unread = () => undefined
 
   async keep(reply: () => WholeReply): Promise<readonly Op[]> {
@@ -180,7 +180,7 @@ class KeyedWork implements Work {
     return [await this.#claim.keep(this.#streamAnswer(lastEvents()))]
   }
 
-  /** A caller who leaves a whole answer keeps it running no longer than one who leaves a stream. */
+  /** If the caller leaves, a whole answer runs for no longer than a stream would. */
   #callerLeft(): void {
     if (this.#isOver || this.#timer || this.#stop.signal.aborted) return
     this.#timer = setTimeout(() => this.#stop.abort(), workAfterLeavingMs).unref()
@@ -279,7 +279,7 @@ class KeyedWork implements Work {
     if (!(await this.#claim.finish(this.#streamAnswer([])))) throw new AlsoCommitRefused('claim_moved')
   }
 
-  /** A reader is told by events, unless there is no reader or another process has the whole answer by now. */
+  /** Events tell a reader, unless there is no reader or another process has the whole answer by now. */
   async #streamBroken(error: unknown): Promise<readonly unknown[] | null> {
     await this.#endWithout(error)
     const { exchange, service } = this.#keyed
@@ -313,7 +313,7 @@ class KeyedWork implements Work {
     }
   }
 
-  /** After a refusal. Work that was begun before keeps its request, because its result may still be charged. */
+  /** After a refusal. Work that had begun before keeps its request, because its result may still be charged. */
   #free(): Promise<void> {
     return this.#claim.takenOver ? this.#claim.leave() : this.#claim.giveUp()
   }
@@ -342,7 +342,7 @@ class KeyedWork implements Work {
 const isRefusal = (error: unknown): boolean =>
   error instanceof ServiceError || error instanceof InsufficientCredit || error instanceof OverBudget
 
-/** Of a file that is small enough to be kept. */
+/** For a file that is small enough to be kept. */
 async function bytesOf({ read }: FileReply): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   for await (const piece of read()) pieces.push(piece)

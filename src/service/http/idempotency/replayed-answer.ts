@@ -31,7 +31,7 @@ const Written = z.union([
   }),
 ])
 
-/** Stands for an answer that was too large or one of too many; the work is done anyway. */
+/** Stands for an answer that was too large, or one of too many; the work is done anyway. */
 export const notKept = JSON.stringify({ kept: false } satisfies z.input<typeof Written>)
 
 /** JSON that we print ourselves has no control characters, so inside JSON text it at most doubles. */
@@ -54,7 +54,7 @@ export function readAnswer(written: string): KeptAnswer | null {
   return { status, headers, body }
 }
 
-/** Headers about the moment or the exchange, which are set anew. */
+/** Headers about the moment or the exchange, which are set newly. */
 const ofTheMoment = [
   known.balanceDiem,
   known.balanceRemaining,
@@ -134,7 +134,7 @@ const hash = (parts: readonly unknown[]): string => createHash('sha256').update(
 
 const otherRequest = 'This key was used with a different request; use a new key for a new request.'
 
-/** Using a key for a different request is the caller's mistake, whatever became of the first. */
+/** Using a key for a different request is the caller's mistake, whatever happened to the first one. */
 export const reusedKey = (operation: Operation): ServiceError =>
   operation.reusedKeyStatus === 400
     ? wrongKey(otherRequest)
@@ -155,8 +155,8 @@ export const claimRenewalMs = 10_000
 export const keptAnswerBytes = 24 * 1024 * 1024
 
 /**
- * Bytes of answers to keep per account and day: thirty images, or thousands of long texts. An answer costs its caller
- * by tokens and us by bytes, so without this limit a few dollars would fill a disk.
+ * Bytes of answers to keep per account and day: thirty images, or thousands of long texts. Callers pay for an answer by
+ * tokens but it costs us bytes, so without this limit a few dollars would fill a disk.
  */
 export const keptBytesADay = 64 * 1024 * 1024
 export const keptSpaceMs = dayMs
