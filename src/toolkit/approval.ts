@@ -8,25 +8,24 @@ import { framed, hiddenShown, untrustedId } from './values/untrusted.ts'
 export type ApprovalRequest = ConsentRequest | SpendRequest | PayeeRequest
 
 interface RequestDetails {
-  /** Id of the row that waits for the answer; it is tied to the request and to the text. */
+  /** Id of the approval's row; it is tied to the request and to the text. */
   approvalId: string
   /**
    * Summarizes the request, its cost and its details in one line, for a list or log. A policy is shown only in full.
    */
   summary: string
-  /** The question, in one sentence. */
+  /** What the user decides, as a question in one sentence. */
   question: string
-  /** Why the user is asked. */
+  /** Why the user must decide. */
   why: string
   /**
-   * What the user should know, one per line: tool, model, files, price. Untrusted words appear only as names and
-   * quotations.
+   * Facts for the user, one per line: tool, model, files, price. Untrusted words appear only as names and quotations.
    */
   details: readonly { name: string; value: string }[]
-  /** The consequences of approving, and for how long they apply. */
+  /** The consequences of approving, and how long they apply. */
   ifApproved: string
   ifDenied: string
-  /** Where it can be answered without the assistant, in one sentence. */
+  /** Where the user can decide without the assistant, in one sentence. */
   howToApprove: string
   expiresAtMs: number
 }
@@ -49,7 +48,7 @@ export interface SpendRequest extends RequestDetails {
   what: string
   /** Null if the price of the call is unknown beforehand. */
   amountMicroUsd: MicroUsd | null
-  /** Why the user is asked, as a sentence: above the threshold, not priced, more than a 402 allows. */
+  /** Why the user must decide, as a sentence: above the threshold, not priced, more than a 402 allows. */
   because: string
 }
 
@@ -68,16 +67,16 @@ export type ApprovalDecision =
   /** The user declined the request as a whole. */
   | { kind: 'declined' }
 
-/** How long an answer counts. */
+/** How long the user's decision applies. */
 export interface AnswerKept {
   /** Unix time in milliseconds until which an approval is valid, or a denial refuses the request. */
   untilMs: number
-  /** The command with which the user takes a denial back. */
+  /** The command with which the user reverses a denial. */
   takesBack: string
 }
 
 /**
- * Thrown by a context's effects and never caught by a tool: the server asks the user, records the answer and runs the
+ * Thrown by a context's effects and never caught by a tool: the server asks the user, records the decision and runs the
  * tool again, which then finds its approval. Nothing has been paid or sent when it is thrown.
  */
 export class ApprovalRequired extends Error {
@@ -142,7 +141,7 @@ export function isApproved(answer: ApprovalDecision): boolean {
   return answer.kind === 'consent' && answer.termsAndPrivacy && answer.legalRight && answer.screeningAcknowledged
 }
 
-/** What an approval declares in the user's name, word for word. */
+/** What an approval declares on the user's behalf, word for word. */
 const statementsOf = ({ kind }: ApprovalRequest): string[] =>
   kind === 'consent'
     ? ['', 'Approving makes these three statements:', ...Object.values(attestations).map(statement => `- ${statement}`)]
@@ -160,7 +159,7 @@ export interface Waiting {
   approval_id: string
   /** The whole request in words, for the user. */
   question?: string
-  /** The maximum cost of approving it; absent if it is unknown, and for a consent, which costs nothing by itself. */
+  /** The maximum cost of approving it; absent if it is unknown, and for a consent, which is free. */
   at_most_usd?: number
   next_step: string
   /** When the request or the denial expires. */

@@ -36,11 +36,11 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   /** Arguments that the user fills in if they are missing and the client can ask; otherwise the call runs unchanged. */
   userFills?: UserForm
   run(context: ToolContext, input: z.output<Input>): Promise<z.input<Output>>
-  /** The same for a reader: short sentences, with untrusted text marked by `fromOutside`. */
+  /** The output in words for a reader: short sentences, with untrusted text marked by `fromOutside`. */
   say(output: z.output<Output>): string
   /** Files that a client may link to. */
   files?(output: z.output<Output>): { path: string; mimeType: string }[]
-  /** The job as which the call continues, for a client that can poll it; null if the call has ended. */
+  /** Id of the job as which the call continues, for a client that can poll it; null if the call has ended. */
   goesOnAs?(output: z.output<Output>, input: z.output<Input>): string | null
   /** The view in which a client with the MCP Apps extension shows the results. */
   app?: AppName

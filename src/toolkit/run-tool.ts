@@ -49,7 +49,7 @@ export async function runTool(
     }
   } catch (error) {
     if (!context) return outcomeOf(error)
-    // It loads schemas, which an assistant's start must not wait for.
+    // It loads schemas, and an assistant's start must not wait for them.
     const { explainRefusal } = await import('./input/explain-refusal.ts')
     return outcomeOf(await explainRefusal(error, { tool, given: parsed.data, context }))
   }
@@ -94,7 +94,7 @@ export class ResultInstead extends Error {
 type Issue = z.core.$ZodIssue
 
 /**
- * Says what is wrong with the arguments, with the allowed values, in a sentence for the caller. No value is repeated.
+ * Returns a sentence for the caller on what is wrong with the arguments, with the allowed values. No value is repeated.
  */
 export function sayRefusedArguments(input: z.ZodObject, given: unknown, issues: readonly Issue[]): string {
   const told = issues.filter(issue => issue.code === 'invalid_type' || !isOfWrongType(issue, issues))
@@ -103,7 +103,7 @@ export function sayRefusedArguments(input: z.ZodObject, given: unknown, issues: 
   return `${wrong.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
 }
 
-/** The bounds of a list are checked on a text too, but mean nothing there. */
+/** The length limits of a list are also checked on a text, where they mean nothing. */
 const isOfWrongType = ({ path }: Issue, issues: readonly Issue[]): boolean =>
   issues.some(({ code, path: other }) => code === 'invalid_type' && other.join('.') === path.join('.'))
 
@@ -128,7 +128,7 @@ function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
   }
 }
 
-/** Names what is not taken, also within an argument, and what is. */
+/** Names the unknown members, also within an argument, and the known ones. */
 function sayUnknown(input: z.ZodObject, { keys, path }: z.core.$ZodIssueUnrecognizedKeys): string {
   const within = path.map(String).join('.')
   const wrong = keys.map(key => untrustedKey(key, within === '' ? '' : `${within}.`)).join(', ')
@@ -148,7 +148,7 @@ function objectAt(schema: unknown, path: readonly PropertyKey[]): z.ZodObject | 
   return unwrap ? objectAt((schema as z.ZodOptional).unwrap(), path) : null
 }
 
-/** The list is the contract's: which of it one model accepts cannot be known without a request. */
+/** The list is the contract's. Which of its values a model accepts cannot be known without a request. */
 function hedge(input: z.ZodObject, [first]: readonly PropertyKey[]): string {
   if (!('model' in input.shape) || !dependsOnModel.has(String(first))) return ''
   // Only upscalers make it optional, because they have none.

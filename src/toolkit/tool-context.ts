@@ -19,15 +19,15 @@ export interface ToolContext {
   wallet: WalletClient
   limits(): Promise<LimitsView>
   /**
-   * Returns what a call of a tool would cost. Nothing is bought and the user is not asked. Throws whatever would
-   * prevent the call.
+   * Returns what a call of a tool would cost. Buys nothing and does not ask the user. Throws whatever would prevent the
+   * call.
    */
   estimate(tool: string, given: unknown): Promise<Estimate>
   /** Returns every model of the service, at most some minutes old. */
   models(): Promise<readonly ModelRecord[]>
   /** The images and audio that the caller shows inline; absent for a program, which reads the files. */
   shows?: MediaBounds | undefined
-  /** Tells the user how far a wait has come. Cheap; may be dropped. */
+  /** Reports to the user how far a wait has come. Cheap; a report may be dropped. */
   report(progress: { message: string; done?: number; total?: number }): void
   signal: AbortSignal
   /** Unix time in milliseconds. */
@@ -36,7 +36,10 @@ export interface ToolContext {
 
 /** Options of a paid call. They never raise a limit, approve or consent. */
 export interface PaidOptions {
-  /** Buys another; otherwise the same call within 10 minutes of an unfinished or undelivered one returns that one. */
+  /**
+   * Buys another. Without it, a repeat within 10 minutes of an unfinished or undelivered call returns that call's
+   * result.
+   */
   again?: boolean | undefined
 }
 
@@ -45,9 +48,9 @@ export interface Paid {
   /** The amount charged for this call now: zero if an earlier call had paid for it. */
   chargedMicroUsd: MicroUsd | null
   creditLeftMicroUsd: MicroUsd | null
-  /** What the wallet may still pay today under its policy; null with only an API key. */
+  /** What the wallet may still pay today under its policy; null if an API key pays. */
   budgetLeftMicroUsd: MicroUsd | null
-  /** An earlier, undelivered call paid for the result. */
+  /** The result was paid for by an earlier call that was not delivered. */
   isEarlierCall?: boolean
   /** What is wrong with the charge's receipt, in one sentence; absent if no problem is known. */
   receiptProblem?: string
@@ -84,7 +87,7 @@ export interface JobStore {
   /** Newest first. */
   list(limit: number): Promise<JobView[]>
   /**
-   * Deletes a finished job's result at the service; the saved file stays. Throws `ToolFailure` for one that is still
+   * Deletes a finished job's result at the service; the saved file stays. Throws `ToolFailure` for a job that is still
    * running.
    */
   delete(jobId: string): Promise<JobView>
@@ -118,9 +121,9 @@ export interface SavedFile {
 /** A recorded saved file; it may have been deleted since. */
 export interface KeptFile extends SavedFile {
   id: string
-  /** The model that made it; null if none did, or it is unknown. */
+  /** The model that made it; null if it was not made by a model, or the model is unknown. */
   model: string | null
-  /** The tool that was called for it; null if unknown. */
+  /** The tool that saved it; null if unknown. */
   tool: string | null
   savedAtMs: number
 }
@@ -148,7 +151,7 @@ export interface FileStore {
   readSaved(address: string): Promise<{ file: KeptFile; bytes: Uint8Array } | null>
 }
 
-/** Limits of the media in a result. Clients show nothing beyond limits of their own. */
+/** Limits of the media in a result. Clients don't show media above their own limits. */
 export interface MediaBounds {
   images: number
   /** Maximum length of the longer side. */
@@ -164,7 +167,7 @@ export type MediaKind = 'image' | 'video' | 'audio'
 /** A program's access to the agent's wallet. */
 export interface WalletClient {
   status(): Promise<WalletView>
-  /** Buys credit within the policy; above the asking threshold the user decides. */
+  /** Buys credit within the policy; above the threshold for approval, the user decides. */
   topUp(amountMicroUsd: MicroUsd, options?: PaidOptions): Promise<ToppedUp>
   receipts(limit: number): Promise<Receipt[]>
   /**
@@ -195,11 +198,11 @@ export interface WalletView {
   /** When it was read. */
   atMs: number
   caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
-  /** Whether the next payment asks the user, because it is the first of a wallet that was made in a conversation. */
+  /** Whether the next payment needs approval because it is the first of a wallet that was made in a conversation. */
   asksNextPayment: boolean
   /** As counted for the caps; `reserved` is the part of the total whose payment is not confirmed. */
   spent: { today: MicroUsd; total: MicroUsd; reserved: MicroUsd } | null
-  /** Credit that is refilled ahead of need; null if it is not. */
+  /** Credit that is bought before it runs out; null if refills are off. */
   refill: { below: MicroUsd; by: MicroUsd } | null
   /** Payments with unknown outcome; their amounts count as spent. */
   unresolved: number
@@ -233,7 +236,7 @@ export interface ChargeReceipt {
   id: string
   kind: 'charge' | 'refund'
   atMs: number
-  /** Whether the service signed it, and whether it agrees with the answer and the price. */
+  /** Whether the service signed it, and whether it matches the answer and the price. */
   state: 'unsigned' | 'unchecked' | 'verified' | 'differs' | 'unverified'
   /** Null if neither a receipt nor the answer states it. */
   amountMicroUsd: MicroUsd | null
@@ -253,7 +256,7 @@ export interface Estimate {
   mostMicroUsd: MicroUsd | null
   /** Whether the user has to approve it, or the wallet's rules refuse it. */
   approval: 'not_needed' | 'needed' | 'refused'
-  /** Which rule asks or refuses, a sentence. */
+  /** The rule that requires approval or refuses, in a sentence. */
   because: string | null
 }
 
@@ -262,7 +265,7 @@ export interface LimitsView {
   tier: string | null
   /** Where `models` comes from: the service's own list, or its last answers if it has none. */
   source: 'service' | 'answers'
-  /** What is left comes from the last answer for that model; null if none reported it. */
+  /** The remaining numbers come from the last answer for that model; null if none reported them. */
   models: {
     model: string
     requestsPerMinute: number | null
@@ -275,7 +278,7 @@ export interface LimitsView {
 }
 
 /**
- * A block that is shown to an assistant besides text. A model reads all of it, so it is small; the media itself is a
+ * A block that an assistant gets in addition to text. A model reads all of it, so it is small; the media itself is a
  * file.
  */
 export type Shown =

@@ -16,11 +16,11 @@ export interface FailureFacts {
   budgetLeftMicroUsd?: MicroUsd | null
   /** The next step, in one sentence. */
   next: string
-  /** There is nothing to pay with yet; opening a wallet fixes it. */
+  /** There is nothing to pay with yet; creating or unlocking a wallet fixes it. */
   isWithoutWallet?: true
   /** What the service said about it, in its own words: data, limited in length, and only shown marked as untrusted. */
   said?: string
-  /** The refused values, if values were refused; empty if none was named. */
+  /** The refused values, if the service refused values; empty if it named none. */
   refused?: readonly RefusedValue[]
   /** Shown to the user in addition to the words: the QR code of an address that needs money. */
   shows?: readonly Shown[]
@@ -28,13 +28,13 @@ export interface FailureFacts {
 
 /** A value that the service, or its model's record, does not accept. */
 export interface RefusedValue {
-  /** The tool's argument; below the tools, the member of the request, with its path joined by dots. */
+  /** The tool's argument. For calls without a tool, the member of the request, with its path joined by dots. */
   name: string
-  /** The service's words about it: data, limited in length. Empty if it said no more. */
+  /** The service's words about it: data, limited in length. Empty if it gave no reason. */
   reason: string
 }
 
-/** Why a tool could not do its work, as data; the server turns it into words. Its message ends with the next step. */
+/** Why a tool could not do its work, as data; the server turns it into words. The message ends with the next step. */
 export class ToolFailure extends Error {
   readonly facts: FailureFacts
 
@@ -95,7 +95,7 @@ const secondsUntil = ({ retryAtMs }: FailureFacts, nowMs: number): number | null
   retryAtMs === undefined ? null : Math.max(0, Math.ceil((retryAtMs - nowMs) / 1000))
 
 /**
- * Says what happened, what it cost, when to retry and what to do next, in this order; then what the service said,
+ * Formats what happened, what it cost, when to retry and what to do next, in this order; then the service's own words,
  * marked as untrusted.
  */
 export function sayFailure(facts: FailureFacts, nowMs: number): string {
@@ -108,7 +108,7 @@ export function sayFailure(facts: FailureFacts, nowMs: number): string {
   return `${[...sentences, next].join(' ')}${said === undefined ? '' : `\n${said}`}`
 }
 
-/** Says what a failed call cost. */
+/** Formats what a failed call cost. */
 export function sayCost(charged: FailureFacts['charged']): string {
   if (charged === 'unknown') return 'The charge is unknown; check wallet_receipts and wallet_status.'
   return charged === 0n ? 'Nothing was charged.' : `${displayUsd(charged)} was charged.`
@@ -121,11 +121,11 @@ export function serviceSaid({ said = '', refused = [] }: FailureFacts): string |
   return lines.length === 0 ? undefined : fromOutside('message of the service', lines.join('\n'))
 }
 
-/** Returns a failure as one text, for storing: our sentences, then the service's words marked as untrusted. */
+/** Returns a failure as one text, to be stored: our sentences, then the service's words marked as untrusted. */
 export const failureAsText = (facts: FailureFacts): string =>
   [`${facts.happened} ${facts.next}`, serviceSaid(facts)].filter(Boolean).join('\n')
 
-/** Splits such a text again: our sentences, and the service's words without their marks. */
+/** Splits such a text into our sentences and the service's words without their marks. */
 export function failureFromText(text: string): Pick<FailureFacts, 'happened' | 'said'> {
   const [happened = '', ...framed] = text.split('\n')
   return framed.length > 2 ? { happened, said: framed.slice(1, -1).join('\n') } : { happened: text }

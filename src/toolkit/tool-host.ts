@@ -7,18 +7,18 @@ export interface Invocation {
   signal: AbortSignal
   report: ToolContext['report']
   /**
-   * Runs once the result has been handed to the caller, and never if it was not: what was paid for is kept until then.
-   * Absent if the caller has it as soon as the effect has run.
+   * Runs once the result has been handed to the caller, and never if it was not: until then, what was paid for is kept.
+   * Absent if the caller has the result as soon as the effect has run.
    */
   whenDelivered?: (run: () => void) => void
   /**
-   * What was called, so that work which takes too long can become a job that later gives the tool's result. Absent if
+   * The call itself, so that work which takes too long can become a job that later returns the tool's result. Absent if
    * the caller repeats the call instead.
    */
   called?: CalledTool
-  /** The images and audio that it shows inline; absent if it reads the files instead. */
+  /** The images and audio that the caller shows inline; absent if it reads the files instead. */
   shows?: MediaBounds | undefined
-  /** The caller waits as long as the work takes: it becomes no job. */
+  /** The caller waits as long as the work takes, so the call never becomes a job. */
   waits?: boolean
 }
 
@@ -29,29 +29,27 @@ export interface CalledTool {
   given: unknown
 }
 
-/**
- * The parts that a server needs from the wallet's owner and the client. Created on the first tool call, never before.
- */
+/** The parts of an agent that a server needs. Created on the first tool call, never before. */
 export interface ToolHost {
   context(invocation: Invocation): ToolContext
   /** Records the user's decision on a request; repeating the same tool call then finds it. */
   answer(approvalId: string, answer: ApprovalDecision): Promise<AnswerKept>
-  /** Offers a page where the user makes the wallet that pays, or opens a locked one; null if that would not help. */
+  /** Offers a page where the user makes the wallet that pays, or unlocks one; null if that would not help. */
   offerWallet?(): Promise<WalletOffer | null>
   /** Resolves once the user is done on the latest page, or after `timeoutMs`. Never rejects. */
   walletMade?(timeoutMs: number, signal: AbortSignal): Promise<void>
-  /** For clients that poll long work themselves; absent if calls are waited for or repeated instead. */
+  /** For clients that poll long work themselves; absent if callers wait or repeat the call instead. */
   tasks?: TaskStore
   /** Returns the current host, if it may change while the server runs; its owner closes both. */
   now?(): Promise<ToolHost>
   close(): Promise<void>
 }
 
-/** A local page on which the user makes a wallet. Nothing of it passes through the conversation. */
+/** A local page on which the user makes a wallet. Nothing on it passes through the conversation. */
 export interface WalletOffer {
   /** For the user alone: the first browser that opens it gets the page. */
   link: string
-  /** The question to the user, in a few sentences. */
+  /** The offer to the user, in a few sentences. */
   asks: string
 }
 
@@ -59,9 +57,7 @@ export interface WalletOffer {
 export type TaskState =
   /** `message` describes the progress in a few words. */
   | { kind: 'working'; message: string }
-  /**
-   * The user must decide before it continues; each answer is recorded by `ToolHost.answer`. Nothing is sent meanwhile.
-   */
+  /** The user must decide before it continues; `ToolHost.answer` records each decision. Nothing is sent meanwhile. */
   | { kind: 'needs_approval'; requests: readonly ApprovalRequest[] }
   /** The user declined this request, so nothing was sent. */
   | { kind: 'declined'; approvalId: string; kept: AnswerKept }
@@ -82,15 +78,16 @@ export interface Task {
   state: TaskState
 }
 
-/** Tasks are stored in their jobs' rows, so they survive the process, and polling one repeats nothing. */
+/** Tasks are stored in their jobs' rows, so they survive the process. Polling a task repeats no work. */
 export interface TaskStore {
   /** Returns the task of a tool's call whose work continues as this job; null if it would already be over. */
   begin(tool: string, jobId: string): Promise<Task | null>
   /** Returns null for an id without a job here, and `expired` for an expired task. */
   look(id: string, invocation: Pick<Invocation, 'signal' | 'whenDelivered' | 'shows'>): Promise<Task | 'expired' | null>
   /**
-   * Gives up a task that has not ended: what was sent continues at the service, which cannot stop it, and what was not
-   * is never sent, even if the user has approved it in the meantime. `expired` and null as in `look`.
+   * Gives up a task that has not ended. A request that was sent continues at the service, which cannot stop it; a
+   * request that was not sent never will be, even if the user has approved it in the meantime. `expired` and null as in
+   * `look`.
    */
   cancel(id: string): Promise<'acknowledged' | 'expired' | null>
 }

@@ -15,7 +15,7 @@ interface App {
   script: string
 }
 
-/** An app as a resource: one page without any address in it, the same for everybody. */
+/** An app as a resource: one page without any address in it, the same for every user. */
 export function defineApp(name: AppName, { script, ...app }: App): Resource {
   const contents = () => ({ text: pageOf(app.title, `${bridge}\n${script}\nbegin()`) })
   return defineResource({
@@ -28,7 +28,7 @@ export function defineApp(name: AppName, { script, ...app }: App): Resource {
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** Nothing but this very script and style runs, and nothing is fetched: media arrive as data. */
+/** Only this script and style run, and nothing is fetched: media arrive as data. */
 const pageOf = (title: string, script: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; img-src data:; media-src data:; base-uri 'none'; form-action 'none'">
@@ -108,13 +108,15 @@ const format = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFr
 const usd = amount => (typeof amount === 'number' ? format.format(amount) + ' USD' : 'unknown')
 const known = amount => (typeof amount === 'number' ? usd(amount) : null)
 
-/** The short form of a price, as every tool has it. */
+/** The short form of a price, which every tool's output has. */
 const paidOf = data =>
   data.charged_usd === undefined
     ? null
     : rows([['Charged', usd(data.charged_usd)], ['Credit left', known(data.credit_left_usd)], ['The wallet may still pay today', known(data.budget_left_usd)], ['Note', data.warning]])
 
-/* The command that opens the local page, made from the one that the answer names. */
+/*
+ * The command that opens the local page, derived from the command in the answer.
+ */
 const pageCommand = ({ next_step: next = '' }) =>
   /\\x60([^\\x60]*wallet approve[^\\x60]*)\\x60/.exec(next)?.[1].replace(/wallet approve(?: (?!--)\\S+)?/, 'wallet open')
 

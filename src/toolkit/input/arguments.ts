@@ -6,7 +6,7 @@ type Member<Bounded extends z.ZodType> = Bounded | z.ZodOptional<Bounded> | z.Zo
 
 /**
  * An argument whose limits are checked but not listed: every assistant pays for each word of the listing, and the
- * answer to a wrong value states its limits. They are the contract's own, if it has any.
+ * answer to a wrong value states the limits. They are the contract's own, if it has any.
  */
 export const plainText = (member: Member<z.ZodString>) => z.string().pipe(boundsOf(member))
 
@@ -27,5 +27,5 @@ export async function imageSource(files: FileStore, source: string): Promise<str
  */
 export const previewArgument = z.boolean().optional()
 
-/** For paid tools: otherwise a repeat after a lost answer returns what was bought then. */
+/** For paid tools: without it, a repeat after a lost answer returns what was bought then. */
 export const againArgument = z.boolean().optional().describe('true buys another even after a lost answer.')

@@ -9,8 +9,8 @@ import { untrustedId, untrustedName } from '../values/untrusted.ts'
 import { everyChoice } from './model-choices.ts'
 
 /**
- * The start of a refusal of values, before they are named: by the service, or by its model's record before anything is
- * sent.
+ * The beginning of a refusal of values, before they are named: the service refuses, or its model's record does before
+ * anything is sent.
  */
 export const refusedValues = 'The service does not accept these values.'
 export const unsentValues = 'The model does not accept these values, so nothing was sent.'
@@ -23,9 +23,9 @@ interface Refusal {
 }
 
 /**
- * Rewords a refusal of values with the names that the caller knows: the tool's arguments, with what the model's record,
- * or the list of models, allows instead. They are looked up only after a refusal, because a service may know a model by
- * more names than it lists. Any other error is returned unchanged.
+ * Rewords a refusal of values with the names that the caller knows: the tool's arguments, with the values that the
+ * model's record or the list of models allows. Both are looked up only after a refusal, because a service may know a
+ * model by more names than it lists. Any other error is returned unchanged.
  */
 export async function explainRefusal(error: unknown, refusal: Refusal): Promise<unknown> {
   if (!(error instanceof ToolFailure) || !error.facts.refused) return error
@@ -63,9 +63,9 @@ const anotherFile = (names: readonly string[]): string =>
 const listed = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
 /**
- * Finds the innermost part of a path that is an argument, or derived from one; what the tool sets itself keeps its
- * name. A part of a message is identified by its reason, because its place says only which message: `m does not take
- * video_url`.
+ * Finds the innermost part of a path that is an argument, or derived from one; members that the tool itself sets keep
+ * their names. A part of a message is identified by the reason, because its path says only which message it is: `m does
+ * not take video_url`.
  */
 function argumentOf(
   { input, sentAs = {} }: Pick<Tool, 'input' | 'sentAs'>,

@@ -4,7 +4,7 @@ import { untrustedName } from '../values/untrusted.ts'
 
 type Spec = ModelRecord['model_spec']
 
-/** What a request may choose: the tools' arguments that it is about, and the values in words. */
+/** One choice of a request: the tools' arguments that it is about, and the allowed values in words. */
 interface ModelChoice {
   arguments: readonly string[]
   words: string
@@ -16,7 +16,7 @@ interface ModelChoice {
  */
 export const modelChoices = (record: ModelRecord): string[] => choicesIn(record).map(({ words }) => words)
 
-/** The same with the arguments that each is about, also for video and embedding models. */
+/** The same, with the arguments that each choice is about; also for video and embedding models. */
 export const everyChoice = (record: ModelRecord): ModelChoice[] => [
   ...choicesIn(record),
   ...videoChoices(record.model_spec.constraints),

@@ -36,9 +36,9 @@ interface Given {
 }
 
 /**
- * Fills in the duration and prompt that the contract requires. An upscaler has neither, which its record shows by an
- * empty list of durations, or if there is no record, the given video. Throws `ToolFailure` if any other model lacks one
- * that is `needed`.
+ * Fills in the duration and prompt that the contract requires. An upscaler has neither; an empty list of durations in
+ * its record shows that, or without a record, the given video. Throws `ToolFailure` if any other model lacks one that
+ * is `needed`.
  */
 export async function lengthAndPrompt(
   context: Pick<ToolContext, 'models'>,

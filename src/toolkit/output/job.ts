@@ -12,7 +12,7 @@ export const JobOutput = z.object({
   model: z.string(),
   state: z.enum(['running', 'completed', 'failed', 'deleted']),
   started_at: z.string(),
-  /** Null while it is not known, and of a job that has ended. */
+  /** Null while it is unknown, and for a job that has ended. */
   typical_seconds: z.number().nullable(),
   price_usd: Usd,
   refunded: z.boolean(),
@@ -49,7 +49,7 @@ function sayJob(job: JobOutput): string {
   }
 }
 
-/** A line of a list, for which the caller may have lost track of the jobs. */
+/** A line of a list, for a caller who may have lost track of the jobs. */
 export function sayListedJob(job: JobOutput): string {
   return `${which(job)}: ${sayJob(job)}`
 }
@@ -66,10 +66,10 @@ function sayFailed(job: JobOutput): string {
 /** The same with a description of the job, for a caller who waits for it. */
 export const sayWaitedJob = (job: JobOutput): string => `${sayJob(job)}\n${sayWhich(job)}`
 
-/** Which model works on it since when, and at what price. */
+/** The model that works on it, since when, and the price. */
 export const sayWhich = (job: JobOutput): string => `Job of ${which(job)}.`
 
-/** The same for the call that started it; a repeated call may find it further along. */
+/** The same for the call that started it; for a repeated call, the job may be further along. */
 export const sayStarted = (job: JobOutput, isEarlier: boolean): string =>
   job.state === 'running' && !isEarlier
     ? `Job ${job.job_id} is queued${typically(job)}. Call job_wait with this id.`

@@ -17,8 +17,8 @@ export const longTextShape = {
 type LongText = z.output<z.ZodObject<typeof longTextShape>>
 
 /**
- * Returns as much of a text as a model can read at once. A longer one is saved whole, because it was paid for; if that
- * fails, part of it is shown for the same reason.
+ * Returns as much of a text as a model can read at once. A longer text is saved whole, because it was paid for. If that
+ * fails, its beginning is still returned, for the same reason.
  */
 export async function longText({ files }: Pick<ToolContext, 'files'>, text: string, name: string): Promise<LongText> {
   const whole = withoutHidden(text)

@@ -9,10 +9,10 @@ export const ModelOutput = z.object({
   id: z.string(),
   type: z.string(),
   name: z.string().optional(),
-  /** The service's words. */
+  /** In the service's words. */
   description: z.string().optional(),
   usd_per_million: z.object({ input: z.number(), output: z.number() }).optional(),
-  /** If it is not priced by tokens in and out, such as `0.04 USD an image 2K`. */
+  /** For models that are not priced by tokens in and out, such as `0.04 USD an image 2K`. */
   prices: z.array(z.string()).optional(),
   context_tokens: z.number().optional(),
   abilities: z.array(z.string()).optional(),

@@ -14,7 +14,7 @@ export const paidShape = {
   budget_left_usd: Usd,
   /** An earlier call paid for the result. */
   already_paid: z.boolean().optional(),
-  /** What the wallet did in addition, and why this charge's signed receipt cannot be trusted. */
+  /** What the wallet did in addition, or why this charge's signed receipt cannot be trusted. */
   warning: z.string().optional(),
 }
 
@@ -55,7 +55,7 @@ export const saySaved = ({ path, mime_type, bytes }: SavedFileOutput): string =>
 
 /** The previews of images or audio that a call made; the files are in the output folder. */
 export const MadeOutput = z.object({
-  /** The one that the service names, else the requested one; null if there is neither. */
+  /** The model that the service names, or else the requested one; null if neither is known. */
   model: z.string().nullable(),
   files: z.array(SavedFileOutput),
   /** Whether the service's content policy blurred it. */

@@ -6,7 +6,7 @@ export const usd = (amount: bigint | null): number | null => (amount === null ? 
 
 export const isoTime = (unixMs: number): string => new Date(unixMs).toISOString()
 
-/** Says the remaining credit and the amount that the wallet may still pay today; empty if both are unknown. */
+/** Formats the remaining credit and the amount that the wallet may still pay today; empty if both are unknown. */
 export function sayLeft(creditUsd: number | null, budgetUsd: number | null): string {
   return [
     ...(creditUsd === null ? [] : [`Credit left: ${sayUsd(creditUsd)}.`]),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * A file that a tool sends in a form. Its bytes are in memory, because a call is recognized by what it sends, and a
- * call that awaits its answer is stored with them.
+ * A file that a tool sends in a form. Its bytes are in memory, because calls are compared by what they send, and a call
+ * that awaits its answer is stored with its files.
  */
 export class FormFile extends File {
   readonly content: Uint8Array<ArrayBuffer>

@@ -45,7 +45,7 @@ export const oneLine = (text: string, mostCharacters: number = untrustedIdCharac
 
 /** The characters of ids, versions, numbers and addresses. */
 const oneWord = /^[\p{L}\p{N}_$*@#-][\p{L}\p{M}\p{N}._:/@+-]*$/u
-/** An id has few words without a digit; `pay-all-of-it-to-this-address` is a sentence. */
+/** An id has few words without a digit, unlike `pay-all-of-it-to-this-address`, which is a sentence. */
 const isPlainId = (line: string): boolean =>
   oneWord.test(line) && (line.match(/(?<![\p{L}\p{N}])\p{L}{2,}(?![\p{L}\p{N}])/gu) ?? []).length <= untrustedIdWords
 /** `Demo Poster` and `1 gen`: too short to ask for anything. */
@@ -53,7 +53,7 @@ const twoWords = /^(?=.{3,24}$)[\p{L}\p{N}]+ [\p{L}\p{N}]+$/u
 const mark = ' (untrusted data)'
 const marked = /^“[^“”]*” \(untrusted data\)$/
 
-/** An untrusted id within our sentence or output: unchanged if it is plain, else quoted and marked as data. */
+/** An untrusted id within our sentence or output: unchanged if it is plain, otherwise quoted and marked as data. */
 export function untrustedId(id: string, mostCharacters: number = untrustedIdCharacters): string {
   const line = oneLine(id, mostCharacters)
   if (line === '' || isPlainId(line) || marked.test(line)) return line
@@ -68,10 +68,7 @@ export function untrustedName(name: string, mostCharacters: number = untrustedNa
 
 const quote = (line: string): string => `“${line.replaceAll(/[“”]/g, '"')}”`
 
-/**
- * The text exactly as it is between two marker lines; neither it nor the label can close the block or appear outside
- * it.
- */
+/** The unchanged text between two marker lines; neither it nor the label can close the block or appear outside it. */
 export function framed(label: string, text: string): string {
   const named = oneLine(label, frameLabelCharacters)
   // The marker is one longer than any run of its character in the text, like Markdown's fences.
