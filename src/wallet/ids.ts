@@ -5,8 +5,8 @@ import { hostname } from 'node:os'
 let startId: string | undefined
 
 /**
- * Identifies this process in rows that others read. In a container every start has the same process id, so each start
- * gets an id of its own.
+ * Identifies this process in rows that others read. In a container every start may have the same process id, so each
+ * start gets an id of its own.
  */
 export function thisProcess(): string {
   startId ??= randomUUID()
@@ -49,7 +49,7 @@ export function isRunning(name: string): boolean {
 /** Identifies this process and its machine, for records that other machines may read too. */
 export const thisOwner = (): string => `${thisProcess()} ${thisMachine()}`
 
-/** Whether the named process may still run; one elsewhere is unknown, so it may. */
+/** Whether the named process may still run. If it is on another machine, that is unknown, so it may. */
 export function mayRun(owner: string): boolean {
   const [process = '', machine = thisMachine()] = owner.split(' ')
   return machine !== thisMachine() || isRunning(process)
@@ -59,6 +59,6 @@ export function mayRun(owner: string): boolean {
 const letters = '0123456789abcdefghjkmnpqrstvwxyz'
 const idLetters = 16
 
-/** Sixteen random letters, 80 bits, after a prefix for what it identifies: `pay_…`, `ask_…`. */
+/** Sixteen random letters, 80 bits, after a prefix for the kind of id: `pay_…`, `ask_…`. */
 export const newId = (prefix: string): string =>
   `${prefix}_${Array.from(randomBytes(idLetters), byte => letters[byte & 31]).join('')}`

@@ -22,8 +22,8 @@ const publicKeyPattern = /^[\w-]{43}$/
 const depth = 8
 
 /**
- * Returns null for anything that is not a compact JWS of this kind; never throws. The algorithm is fixed, whatever it
- * names.
+ * Returns null for anything that is not a compact JWS of this kind; never throws. Only EdDSA is accepted, whatever the
+ * header names.
  */
 export function readReceipt(text: string): ReadReceipt | null {
   const [, header = '', claims = ''] = text.length <= headerBytes ? (compact.exec(text) ?? []) : []
@@ -55,11 +55,11 @@ function jsonOf(part: string): unknown {
   }
 }
 
-/** What is known about a paid call without its receipt; null for what is not. */
+/** What is known about a paid call without its receipt; null where it is unknown. */
 export interface KnownCall {
-  /** Base URL of the service that gave the receipt. */
+  /** Base URL of the service that issued the receipt. */
   service: string
-  /** The kind under which the receipt was given. */
+  /** The kind under which the service returned the receipt. */
   kind: ReceiptClaims['kind']
   /** The request id in the answer. */
   request: string | null
@@ -71,7 +71,7 @@ export interface KnownCall {
   mostMicroUsd: MicroUsd | null
 }
 
-/** Returns where a receipt contradicts what is known, as one sentence; null if it agrees. */
+/** Returns how a receipt contradicts what is known, as one sentence; null if it agrees. */
 export function receiptProblem(
   claims: ReceiptClaims,
   known: KnownCall,
@@ -102,7 +102,7 @@ export function receiptProblem(
   return null
 }
 
-/** A local service is the same one under each of the machine's own names. */
+/** A service on this machine is the same one under each of the machine's names. */
 function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url) return text

@@ -11,37 +11,40 @@ import type { Payee } from './terms/order.ts'
 
 /** What the wallet may still do, and what is pending. Everything in it may be shown. */
 export interface WalletStatus {
-  /** The one that pays, or the first if that is not decided yet. */
+  /** The address that pays, or the first one if that is not decided yet. */
   address: string
   /** One per rail, Base first. */
   addresses: readonly string[]
   /** Whether the first payment, or credit at the service, has settled which address pays. */
   isPayerDecided: boolean
   origin: string
-  /** Origins of services whose payees were agreed to, and which the configuration does not name. */
+  /** Origins of services whose payees the user has approved, and which the configuration does not name. */
   otherServices: readonly string[]
   isStopped: boolean
-  /** Who switched off all who share the journal; null if it is not switched off. */
+  /** Who stopped all processes that share the journal; null if it is not stopped. */
   stop: Stop | null
   isDryRun: boolean
   caps: Pick<
     Policy,
     'maxPaymentMicroUsd' | 'maxDayMicroUsd' | 'maxTotalMicroUsd' | 'maxCallMicroUsd' | 'askAboveMicroUsd'
   >
-  /** The next payment is the first one of a wallet whose first payment is asked for. */
+  /** The next payment is the wallet's first, and it needs approval. */
   asksNextPayment: boolean
   spentDayMicroUsd: MicroUsd
   spentTotalMicroUsd: MicroUsd
-  /** The parts of these that are not known to have been paid: unanswered, or refused and not checked on the chain. */
+  /** The parts of these whose payments are not confirmed: unanswered, or refused and not checked on the chain. */
   reservedDayMicroUsd: MicroUsd
   reservedTotalMicroUsd: MicroUsd
   /** What the wallet may still pay now: the minimum over its caps. */
   leftMicroUsd: MicroUsd
   /** When the day's oldest payment stops counting; null if nothing was spent. */
   moreFromMs: number | null
-  /** Signed and not settled: they may still be collected. */
+  /** Signed payments that are not settled and may still be collected. */
   openPayments: { receiptId: string; amountMicroUsd: MicroUsd; validBeforeMs: number | null; isRejected: boolean }[]
-  /** Given up after the service's rejection; they count against the caps until the user has checked the chain. */
+  /**
+   * Payments that were given up after the service's rejection; they count against the caps until the user has checked
+   * the chain.
+   */
   heldPayments: { receiptId: string; amountMicroUsd: MicroUsd }[]
   payees: Payee[]
   /** Null if credit is not refilled ahead of need. */
@@ -49,7 +52,7 @@ export interface WalletStatus {
 }
 
 export interface RefillStatus extends Refill {
-  /** A refill did not show in the credit, and the user must check. */
+  /** A refill did not show up as credit, and the user must check. */
   isHalted: boolean
   /** Why the last one was not paid. */
   note: string | null
@@ -61,7 +64,7 @@ export interface StatusTerms {
   folder: string
   policy: Policy
   addresses: readonly [string, ...string[]]
-  /** The one that was found to have credit, if none has paid yet. */
+  /** The address whose account was found to have credit, if none has paid yet. */
   found?: string | null
 }
 

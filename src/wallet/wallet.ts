@@ -40,13 +40,16 @@ export interface WalletOptions {
   state?: State
   /** Defaults to those in the state file; closed with the wallet. */
   records?: Records
-  /** Where to record which journal counts for a key; by default the user's own folder on this machine. */
+  /** Where to record which journal belongs to a key; by default the user's own folder on this machine. */
   notesFolder?: string | undefined
   clock?: Clock
   pause?: Pause
 }
 
-/** Decides, records and signs; sending is passed in. Every method throws `WalletRefusal` or `NeedsApproval`. */
+/**
+ * Decides, records and signs payments; the caller passes in how to send them. Every method throws `WalletRefusal` or
+ * `NeedsApproval`.
+ */
 export interface Wallet {
   /** The wallet's name, the first of its addresses; another one may pay. */
   readonly address: string
@@ -54,7 +57,7 @@ export interface Wallet {
   readonly addresses: readonly string[]
   /** Returns the address whose account at the service is used now. */
   account(): Promise<string>
-  /** Uses the account in which credit was found; if the wallet has paid before, that one stays. */
+  /** Uses the account in which credit was found. If the wallet has paid before, the account that paid stays. */
   useAccount(address: string | null): void
   /** The effective policy: the environment's, narrowed by the settings file. */
   readonly policy: Policy
@@ -65,7 +68,7 @@ export interface Wallet {
   signIn(url: string, options?: { address?: string; skewMs?: number }): Promise<string>
   /** Makes one payment within the policy; an open one is sent again first, with the same bytes. */
   pay(order: Order, send: Send): Promise<PaidOrder>
-  /** Refills if the policy does so ahead of need and an answer has reported too little credit. Never throws. */
+  /** Refills if the policy allows refills and an answer has reported too little credit. Never throws. */
   refill(seen: SeenCredit, offers: () => Promise<Offer>, send: Send): Promise<void>
   status(): Promise<WalletStatus>
   /** Newest first. */
@@ -140,7 +143,7 @@ const statement = 'Use the prepaid credit of this wallet.'
 
 /**
  * Creates a fresh `SIGN-IN-WITH-X` for one request (brief §5.2). The text contains only the configured origin and
- * nothing that a service said, so that no service can get a sign-in for another one signed.
+ * nothing that a service said, so that no service can obtain a sign-in for another one.
  */
 async function signIn(key: WalletKey, policy: Policy, url: string, nowMs: number): Promise<string> {
   const requested = URL.canParse(url) ? new URL(url) : null

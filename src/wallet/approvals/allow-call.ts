@@ -18,19 +18,19 @@ export interface CallRules {
 }
 
 /**
- * One attempt at a call: `requestHash` ties an approval to exactly this request, `by` names the attempt that uses it
- * up.
+ * One attempt at a call: `requestHash` ties an approval to exactly this request, and `by` names the attempt that uses
+ * the approval up.
  */
 export interface Attempt {
   requestHash: string
   by: string
-  /** It was sent before the user could deny it, and its outcome is wanted. */
+  /** The call was sent before the user could deny it, and the caller wants its outcome. */
   wasSent?: boolean
 }
 
 /**
  * Returns if the call may be made at its price; applies to API keys as well as wallets. The call uses up its approval;
- * an attempt that bought nothing gives it back with `approvals.giveBack(by)`. Throws `WalletRefusal` or
+ * if it buys nothing, `approvals.giveBack(by)` makes the approval valid again. Throws `WalletRefusal` or
  * `NeedsApproval`.
  */
 export async function allowCall(

@@ -2,7 +2,7 @@ import { keptAttestedMedia } from '../limits.ts'
 import { all, change, first, type Row, type Work } from '../records/records.ts'
 import type { ConsentFacts } from '../terms/approval.ts'
 
-/** A media file of a request, by the hash of its bytes or, if they are elsewhere, of its address. */
+/** A media file of a request. `hash` is over its bytes, or over its URL if the bytes are elsewhere. */
 export interface ConsentedMedium {
   hash: string
   isAddress: boolean
@@ -11,7 +11,7 @@ export interface ConsentedMedium {
 export interface Attested {
   /** The newest policy under which one of them was sent. */
   facts: ConsentFacts
-  /** Those of the request that the service may recognize from it. */
+  /** The media of the request that the service may recognize from it. */
   hashes: ReadonlySet<string>
 }
 
@@ -35,8 +35,8 @@ export function* noteAttested(
 }
 
 /**
- * Returns which of these a service may recognize from an earlier consent. Bytes behind an address are unknown here, so
- * an address may be any media file that was sent, and any media file may have been sent by address.
+ * Returns which of these media a service may recognize from an earlier consent. The bytes behind a URL are unknown
+ * here, so a URL may be any media file that was sent, and any media file may have been sent by URL.
  */
 export function* findAttested(
   origin: string,

@@ -25,7 +25,10 @@ const transferTypes = {
   ],
 } as const
 
-/** Signs one transfer to the chosen payee (x402 version 2, scheme `exact`). The amount is the policy's, not the offer's. */
+/**
+ * Signs one transfer to the chosen payee (x402 version 2, scheme `exact`). The policy decides the amount, not the
+ * offer.
+ */
 export async function signExactPayment(
   key: WalletKey,
   chosen: ChosenOffer,
@@ -92,10 +95,10 @@ const Word = z.string().regex(/^0x[0-9a-fA-F]{64}$/)
 const Text = z.string().regex(/^0x0{62}20[0-9a-fA-F]{64,}$/)
 
 /**
- * Returns what the chain says about an EIP-3009 authorization, which blocks accept before its last second and whose
- * nonce works once: if it is unused in a block well after that second, it can never be used. Null if it cannot be
- * determined: no node, no answer, another chain, or a token with another name than the one signed for, as on a local
- * copy of a chain.
+ * Returns the chain's state of an EIP-3009 authorization. Blocks accept it before its last second, and its nonce works
+ * once, so if it is still unused in a block well after that second, it can never be used. Null if the state cannot be
+ * determined: no node, no answer, another chain, or a token whose name is not the one that was signed for, as on a
+ * local copy of a chain.
  */
 export async function evmEnd(
   { eip155: url }: ChainNodes,
@@ -110,7 +113,7 @@ export async function evmEnd(
     const { number, timestamp } = await askNode(url, 'eth_getBlockByNumber', ['latest', false], Block)
     const isOpen = Number(timestamp) * 1_000 <= validBeforeMs + deadMarginMs
     if (isOpen && !looksEarly) return { kind: 'open' }
-    // Asks for this exact block, because another node behind the same address may be behind.
+    // Asks for this exact block, because another node behind the same address may lag.
     const ask = <Answer>(data: string, answer: z.ZodType<Answer>) =>
       askNode(url, 'eth_call', [{ to: asset, data }, number], answer)
     if (textOf(await ask(nameOf, Text)) !== tokenName) return null

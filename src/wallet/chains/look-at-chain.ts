@@ -9,7 +9,7 @@ import { isOfSolana, solanaTimeMs, tokenAccountOf } from './solana.ts'
 export interface SeenOfChain {
   /** In the token's base units. */
   balance: bigint | null
-  /** The chain's current time in Unix milliseconds, continued since the answer. */
+  /** The chain's time in Unix milliseconds, counted on from the answer. */
   nowMs: (() => number) | null
 }
 
@@ -17,7 +17,7 @@ export type WhyUnseen = 'no node' | 'no answer' | 'another chain'
 
 const nothing: SeenOfChain = { balance: null, nowMs: null }
 
-/** Returns what an address holds of a rail's token, and the time on its chain. Bounded in time, and never throws. */
+/** Returns how much of a rail's token an address holds, and the time on its chain. Limited in time; never throws. */
 export async function lookAtChain(
   nodes: ChainNodes,
   rail: Rail,
@@ -37,7 +37,7 @@ export async function lookAtChain(
   return { balance, nowMs: atMs === null ? null : goingOn(atMs), why: balance === null ? 'no answer' : null }
 }
 
-/** Continues a reported time by a monotonic clock. */
+/** Counts on from a reported time with a monotonic clock. */
 function goingOn(toldMs: number): () => number {
   const heardAtMs = performance.now()
   return () => toldMs + performance.now() - heardAtMs
@@ -55,7 +55,7 @@ const Account = z.object({
 })
 
 /**
- * Returns what an address holds of a rail's token, in its base units; null if no node is configured or it does not
+ * Returns how much of a rail's token an address holds, in base units; null if no node is configured or it does not
  * answer.
  */
 export async function tokenBalance(nodes: ChainNodes, { network, asset }: Rail, owner: string): Promise<bigint | null> {
@@ -63,7 +63,7 @@ export async function tokenBalance(nodes: ChainNodes, { network, asset }: Rail, 
     if (network.startsWith('solana:')) return nodes.solana ? await onSolana(nodes.solana, asset, owner) : null
     return nodes.eip155 ? await onEvm(nodes.eip155, asset, owner) : null
   } catch {
-    // An unknown balance refuses no payment.
+    // An unknown balance is no reason to refuse a payment.
     return null
   }
 }

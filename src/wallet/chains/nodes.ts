@@ -18,7 +18,7 @@ export const publicNodes = {
   solana: 'https://api.mainnet-beta.solana.com',
 } as const
 
-/** The service, its rails, and the names of the EVM tokens that it accepts, as far as known. */
+/** The service, its rails, and the known names of the EVM tokens that it accepts. */
 interface Money {
   origin: string
   rails: readonly Rail[]
@@ -33,8 +33,8 @@ export const isPublicMoney = ({ origin, tokenNames }: Money): boolean =>
   !isLoopback(new URL(origin).hostname) && tokenNames.every(name => name === usdcNameOnEvm)
 
 /**
- * Returns the nodes to use: those that the owner configured, else the public ones if the money is public. Public nodes
- * know nothing about a copy of a chain, and would learn the wallet's address for nothing.
+ * Returns the nodes to use: those that the owner configured, or else the public ones if the money is real. A public
+ * node knows nothing about a local copy of a chain, and does not need to learn the wallet's address.
  */
 export function nodesInUse(given: ChainNodes, money: Money): ChainNodes {
   const isPublic = isPublicMoney(money)
@@ -58,7 +58,7 @@ export function noNodeFor(network: string): never {
   })
 }
 
-/** Makes one JSON-RPC call. Nothing that a node says decides who is paid, or how much. Throws a refusal. */
+/** Makes one JSON-RPC call. A node's answer never decides who is paid, or how much. Throws a refusal. */
 export const tokenNamesIn = (accepts: readonly PaymentOption[]): unknown[] =>
   accepts
     .filter(option => option?.network === evmNetwork && String(option.asset).toLowerCase() === usdcOnEvm.toLowerCase())

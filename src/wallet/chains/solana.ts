@@ -23,8 +23,8 @@ const LatestBlockhash = z.object({
 })
 
 /**
- * Returns the blockhash that limits how long a transfer signed now can be settled: with a wrong one it would be valid
- * for ever, or never.
+ * Returns the blockhash that limits how long a transfer signed now can be settled. With a wrong one, the transfer could
+ * be settled for ever, or never.
  */
 export async function latestBlockhash(nodeUrl: string): Promise<Blockhash> {
   // Finalized, so that every node that the service may use knows it.
@@ -33,8 +33,8 @@ export async function latestBlockhash(nodeUrl: string): Promise<Blockhash> {
 }
 
 /**
- * Signs one transfer to the chosen payee (x402 version 2, scheme `exact` on Solana). The amount is the policy's, the mint
- * and its decimals are ours; the fee payer of the offer pays the fee and signs after us.
+ * Signs one transfer to the chosen payee (x402 version 2, scheme `exact` on Solana). The policy decides the amount, and
+ * the mint and its decimals are constants. The offer's fee payer pays the fee and signs after us.
  */
 export async function signSvmPayment(
   key: SolanaKey,
@@ -76,9 +76,9 @@ interface Blockhash {
 }
 
 /**
- * Composes the message of one payment, completely: a limit on its cost, its price, one transfer to the payee's own
- * token account, and a random memo that makes equal payments distinct. Nothing of a service's offer becomes an
- * instruction. The libraries are loaded only here, when signing.
+ * Composes the whole message of one payment: a limit on its cost, its price, one transfer to the payee's token account,
+ * and a random memo that makes equal payments distinct. Nothing in a service's offer becomes an instruction. The
+ * libraries are loaded only here, when signing.
  */
 async function composeTransfer({ payer, payTo, mint, amount, feePayer, lifetime }: TransferTerms) {
   const [kit, computeBudget, token] = await Promise.all([
@@ -128,7 +128,7 @@ async function composeTransfer({ payer, payTo, mint, amount, feePayer, lifetime 
   }
 }
 
-/** Returns where an owner keeps its tokens of a mint, an address derived from both. */
+/** Returns the address of an owner's account for a mint, which is derived from both. */
 export async function tokenAccountOf(owner: string, mint: string): Promise<string> {
   const [{ address }, { findAssociatedTokenPda, TOKEN_PROGRAM_ADDRESS }] = await Promise.all([
     import('@solana/kit'),
@@ -149,7 +149,7 @@ const Account = z.object({
   value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
 })
 
-/** A program has no key, so it cannot sign; a transaction that invokes one cannot have it pay the fee either. */
+/** A program has no key, so it cannot sign; and a transaction cannot invoke its own fee payer. */
 export async function tokenAccountOwner(url: string, address: string, mint: string): Promise<string | null> {
   const config = { encoding: 'base64', commitment: 'confirmed' }
   const { value } = await askNode(url, 'getAccountInfo', [address, config], Account)
@@ -159,7 +159,7 @@ export async function tokenAccountOwner(url: string, address: string, mint: stri
   return encodeBase58(bytes.subarray(ownerAt, 2 * ownerAt))
 }
 
-/** What the chain says about a payment: it can still be taken, it was, or it never can be. */
+/** The chain's state of a payment: it can still be taken, it was taken, or it never can be. */
 
 const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
 
@@ -177,8 +177,7 @@ export const isSolanaProgram = (address: string): boolean => programs.has(addres
 
 /**
  * A transaction is valid up to a block height, however long the chain takes to reach it: if no block contains it when a
- * later block is final, none ever will. Null if that height is unknown, as for the other rail. Throws a refusal if no
- * node can be reached.
+ * later block is final, none ever will. Null if that height is unknown. Throws a refusal if no node can be reached.
  */
 export type ChainEnd = { kind: 'open' } | { kind: 'taken'; transaction: string | null } | { kind: 'never' }
 

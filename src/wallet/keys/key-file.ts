@@ -85,7 +85,7 @@ async function unseal(
 
 function keyOf(passphrase: string, { logN, r, p, salt }: Derivation): Promise<Buffer> {
   const N = 2 ** logN
-  // The same text typed on two keyboards is the same passphrase.
+  // The same text typed on two keyboards must be the same passphrase.
   return derive(passphrase.normalize('NFKC'), Buffer.from(salt, 'hex'), 32, { N, r, p, maxmem: 256 * N * r })
 }
 
@@ -124,7 +124,7 @@ interface KeyRecord {
   isInKeychain: boolean
   /** The members of the file beside its derivation and cipher. */
   fields: object
-  /** The unencrypted part, exactly as sealed. */
+  /** The unencrypted part, exactly as it was authenticated. */
   clear: (derivation: Derivation) => string
   derivation: Derivation
   cipher: Cipher
@@ -157,7 +157,7 @@ export async function createKeyFile(
     const derivation = newDerivation()
     const cipher = await seal(secret, sealed(clear, derivation), passphrase, derivation)
     const file: z.output<typeof KeyFile> = { farebox: 'wallet-key', version: 2, ...clear, derivation, cipher }
-    // Comes first because it may fail: a file that claims keys in a keychain would be misleading.
+    // Comes first, because it may fail: a key file must not claim that keys are in a keychain that has none.
     await keychain?.write(evm.address, secret.toString('hex'))
     if (!writeNewPrivateFile(folder, keyFileName, `${JSON.stringify(file, null, 2)}\n`)) throw existing(path)
     return { address: evm.address, solanaAddress: solana.address, path }
@@ -178,7 +178,7 @@ export function refuseSecondKeyFile(folder: string): void {
  */
 export const keyFileAddresses = (folder: string): readonly string[] | null => readKeyFile(folder)?.addresses ?? null
 
-/** Returns the first of them. */
+/** Returns the address on Base. */
 export const keyFileAddress = (folder: string): string | null => keyFileAddresses(folder)?.[0] ?? null
 
 /**
@@ -213,7 +213,8 @@ export async function unlockByKeychain(
 }
 
 /**
- * Returns the secret keys in the form that other wallets import, by rail. For the user who has given the passphrase.
+ * Returns the secret keys by rail, in the form that other wallets import. Only for a user who has entered the
+ * passphrase.
  */
 export async function exportKeyFile(
   folder: string,

@@ -129,7 +129,7 @@ export class SolanaKey {
 const publicBytesOf = (key: KeyObject): Buffer =>
   Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url')
 
-/** Parses a key in the form that wallets export: base58 of 64 bytes, first the secret half, then the public one. */
+/** Parses a key in the form that wallets export: base58 of 64 bytes, the secret half first, then the public one. */
 export function solanaKeyFrom(text: string): SolanaKey {
   const bytes = decodeBase58(text.trim(), keypairBytes)
   if (!bytes) throw badSolanaKey('is not a Solana key')

@@ -8,7 +8,7 @@ import { keyFromHex, newKeyHex, type WalletKey } from './keys.ts'
 
 export const localKeyFileName = 'local-wallet.json'
 
-/** A chain whose money is test money, according to its owner. */
+/** A chain whose money is test money, according to the wallet's owner. */
 export interface LocalChain {
   isLocal: boolean
 }
@@ -29,7 +29,7 @@ export async function localKey(folder: string, chain: LocalChain): Promise<Walle
   const { address } = await keyFromHex(secret)
   const file = { farebox: 'local-chain-key', version: 1, address, key: secret }
   writeNewPrivateFile(folder, localKeyFileName, `${JSON.stringify(file, null, 2)}\n`)
-  // Another process may have been first; the key on disk counts.
+  // Another process may have been first; the key on disk is the one that counts.
   const written = await readLocalKey(folder)
   if (written) return written
   throw unreadable(folder)

@@ -21,11 +21,11 @@ export interface PayContext {
   folder: string
   /** One per rail, Base first. */
   keys: readonly WalletKey[]
-  /** The one that pays. */
+  /** The key that pays. */
   key: WalletKey
   /** As configured by the owner; within a payment, those that may be used for it. */
   nodes: ChainNodes
-  /** The account that was found to have credit before this wallet ever paid. */
+  /** The account in which credit was found before this wallet ever paid. */
   found: { address: string | null }
   policy: Policy
   /** Records outside the data folder how far the journal has come; refuses if it lacks what was recorded. */
@@ -60,8 +60,8 @@ export async function accountOf({ records, keys, policy, found }: PayContext): P
 }
 
 /**
- * Of the addresses that the policy has a rail for, returns the one that paid last, else the one that was found to have
- * credit.
+ * Of the addresses for which the policy has a rail, returns the one that paid last, or else the one whose account was
+ * found to have credit.
  */
 export function* payerAmong(policy: Policy, addresses: readonly string[], found: string | null): Work<string | null> {
   const allowed = addresses.filter(address => railOf(policy, address) !== null)
@@ -78,7 +78,7 @@ async function candidatesOf({ keys, policy, records }: PayContext, order: Order)
   })
 }
 
-/** Prefers known payees, then keys that can sign, then holdings: enough, unknown, too little; then Base. */
+/** Prefers known payees, then keys that can sign, then balances (enough, unknown, too little), then Base. */
 async function best(
   context: PayContext,
   candidates: readonly Candidate[],

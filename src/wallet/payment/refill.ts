@@ -26,14 +26,14 @@ import type { PayContext } from './payer.ts'
 interface Refilling {
   context: Pick<PayContext, 'records' | 'policy' | 'folder'>
   refill: Refill
-  /** Whose credit was reported. */
+  /** The account whose credit was reported. */
   address: string
   seen: SeenCredit
 }
 
 /**
- * Buys credit ahead of need if an answer has reported too little, through the same path as every payment. Anything that
- * prevents it is recorded for the wallet's status and makes no call fail.
+ * Buys credit before it runs out, if an answer has reported too little, through the same code as every payment.
+ * Anything that prevents a refill is recorded for the wallet's status, and fails no call.
  */
 export async function refillCredit(
   refilling: Refilling,
@@ -82,8 +82,8 @@ const faultOf = (error: unknown): string =>
     : 'An internal error kept the wallet from paying it.'
 
 /**
- * Most answers need no refill, which is checked without a decision; among the processes on the journal, one gets the
- * turn. Returns when the answer's request was sent, by the journal's clock; null without the turn.
+ * Most answers need no refill, which is checked without a decision. Of the processes on the journal, one gets the turn.
+ * Returns when the answer's request was sent, by the journal's clock; null without the turn.
  */
 async function takeTurn(refilling: Refilling): Promise<number | null> {
   const { records } = refilling.context
@@ -107,8 +107,8 @@ interface Unseen {
 type Judged = { kind: 'nothing' | 'seen' | 'due' } | Unseen
 
 /**
- * Decides what an answer's credit requires. The answer reflects only payments that were made before its request was
- * sent.
+ * Decides what to do about the credit that an answer reports. The answer reflects only payments that were made before
+ * its request was sent.
  */
 function* judge(refilling: Refilling, nowMs: number): Work<Judged> {
   const { context, refill, address, seen } = refilling
@@ -129,7 +129,10 @@ function* judge(refilling: Refilling, nowMs: number): Work<Judged> {
   return lastPaymentAtMs !== null && lastPaymentAtMs + cooldownMs > nowMs ? nothing : { kind: 'due' }
 }
 
-/** For a refill whose credit has not been seen yet; null if it was never sent, so that nothing is waited for. */
+/**
+ * The time of a refill whose credit has not shown up yet; null if it was never sent, so that there is nothing to wait
+ * for.
+ */
 function* whetherShown(row: RefillRow, seen: SeenCredit, sentAtMs: number): Work<Judged | null> {
   const payment = yield* awaitedRefill(row)
   if (!payment || payment.state === 'dead') return null
@@ -142,7 +145,9 @@ function* whetherShown(row: RefillRow, seen: SeenCredit, sentAtMs: number): Work
   return { kind: 'unseen', paymentId: id, amountMicroUsd, beforeMicroUsd: row.beforeMicroUsd }
 }
 
-/** Stops refilling, because a service that always reports too little would be paid again and again, up to the caps. */
+/**
+ * Stops refilling: a service that always reports too little would otherwise be paid again and again, up to the caps.
+ */
 function* halt(refilling: Refilling, unseen: Unseen, nowMs: number): Work<void> {
   const { seen, address } = refilling
   const { origin } = placeOf(refilling)

@@ -18,7 +18,7 @@ export type SendOutcome =
   | { kind: 'rejected'; reason: string }
   | { kind: 'unknown'; reason: string }
 
-/** Sends once, and trusts neither the sender to return nor the service to have credited this wallet. */
+/** Sends once. It relies neither on the sender to return nor on the service to have credited this wallet. */
 export async function sendOnce(send: Send, payload: string, address: string): Promise<SendOutcome> {
   const sent = await withinTime(send, payload)
   if (sent.kind === 'unknown') return { kind: 'unknown', reason: plainReason(sent.reason) }
@@ -58,7 +58,7 @@ export function positive(amount: number): MicroUsd | null {
   return credited !== null && credited > 0n ? credited : null
 }
 
-/** Keeps a service's code but not its sentences, which would be shown to users and models. */
+/** Keeps a service's error code but not its sentences, which would be shown to users and models. */
 export const plainReason = (reason: string): string =>
   /^[A-Za-z0-9_ .:-]+$/.test(reason) ? reason.slice(0, maxReasonLength) : 'no readable reason'
 

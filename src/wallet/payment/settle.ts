@@ -16,7 +16,7 @@ import type { PayContext } from './payer.ts'
 import { type Send, type SendOutcome, sendOnce } from './send-payment.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
 
-/** Sends a signed payment until it is answered; if it stays open, the refusal says so and nothing else is signed. */
+/** Sends a signed payment until it is answered. If it stays open, throws a refusal, and nothing else is signed. */
 export async function settle(context: PayContext, lease: TopUpLease, id: string, send: Send): Promise<journal.Payment> {
   const payment = await sendUntilAnswered(context, lease, id, send)
   if (payment.state === 'confirmed') return payment
@@ -44,7 +44,7 @@ async function openHere({ records, keys, policy }: PayContext): Promise<journal.
   return open.filter(payment => payment.origin === policy.origin).slice(0, limits.maxRecovered)
 }
 
-/** The holder of the lease knows that no other process can still sign what is only planned. */
+/** This process holds the lease, so no other process can still sign a payment that is only planned. */
 const dropPlanned = ({ records, keys }: PayContext, lease: TopUpLease): Promise<void> =>
   records.decide(function* (nowMs) {
     yield* lease.check()
@@ -116,8 +116,8 @@ function* record(id: string, outcome: SendOutcome, nowMs: number): Work<journal.
 
 /**
  * The service still refuses a payment whose authorization has long expired, so another payment may be considered. If
- * the owner's own node also says that the chain can never take it, the amount is free again; if only the service says
- * that it took nothing, the amount counts against the caps until the user has checked the chain.
+ * the owner's own node also reports that the chain can never take it, the amount is free again. If only the service
+ * says so, the amount counts against the caps until the user has checked the chain.
  */
 async function buryRejected(context: PayContext, lease: TopUpLease, payment: journal.Payment): Promise<boolean> {
   if (!payment.isRejected) return false
@@ -133,14 +133,14 @@ async function buryRejected(context: PayContext, lease: TopUpLease, payment: jou
 }
 
 /**
- * A Solana node answers from its transaction list, which may not go back for ever; a token's contract never forgets a
- * nonce.
+ * A Solana node answers from its list of transactions, which may not reach back far enough; a token's contract never
+ * forgets a nonce.
  */
 const isInHistory = ({ address, createdAtMs }: journal.Payment, nowMs: number): boolean =>
   namespaceOf(address) === 'eip155' || nowMs < createdAtMs + limits.nodeHistoryMs
 
 /**
- * Uses the chain if it can tell; without a reachable Solana node a payment cannot end, because no clock decides there.
+ * Uses the chain if it can be reached. Without a Solana node a payment there cannot end, because no clock decides it.
  */
 async function endOf({ nodes, records, policy }: PayContext, payment: journal.Payment): Promise<ChainEnd | null> {
   const { origin } = payment
@@ -178,7 +178,7 @@ function stillOpen(payment: journal.Payment, context: Pick<PayContext, 'keys' | 
   })
 }
 
-/** What an empty wallet gets on its first call: nothing is lost, only money is missing. */
+/** The refusal that an empty wallet gets on its first call: nothing is lost, only money is missing. */
 function noFunds(
   { id, amountMicroUsd, address, network }: journal.Payment,
   until: string,
@@ -204,7 +204,7 @@ const otherPlaces = ({ address }: journal.Payment, { keys, policy }: Pick<PayCon
     return rail ? [{ address: key.address, network: rail.network }] : []
   })
 
-/** Without a node, the wallet could not see which of its addresses has the money. */
+/** Without a node, the wallet cannot see which of its addresses has the money. */
 const elsewhere = ({ address, network }: Place): string =>
   ` If the USDC is at ${address} on ${networkName(network)}, pay from there: set nodes for both chains in FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or set "networks": ["${network}"] in policy.json.`
 
@@ -215,7 +215,7 @@ function tokenNameIn(header: string): string | null {
 }
 
 /**
- * Drops what was planned, sends again what was signed, and buries what was refused and has expired. In a dry run
+ * Drops planned payments, sends signed ones again, and gives up those that were refused and have expired. In a dry run
  * nothing is sent.
  */
 export async function recover(context: PayContext, send: Send): Promise<journal.Payment[]> {
@@ -233,7 +233,7 @@ export async function recover(context: PayContext, send: Send): Promise<journal.
   })
 }
 
-/** Records what the user found on the chain: whether an open or buried payment has left the wallet. */
+/** Records what the user found on the chain: whether an open payment, or one that was given up, has left the wallet. */
 export async function resolvePayment(
   { records, nodes }: Pick<PayContext, 'records' | 'nodes'>,
   id: string,

@@ -3,11 +3,11 @@ import { leaseMs, leasePollMs, leaseWaitMs } from '../limits.ts'
 import { change, first, type Records, type Work } from '../records/records.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** The right to top up, held by one process on these records at a time. */
+/** The right to top up, which one process on these records holds at a time. */
 export interface TopUpLease {
   /** When it was first requested, by the clock of the records. */
   askedAtMs: number
-  /** Whether another holder had to be waited for: then the balance may differ from what the caller last saw. */
+  /** Whether another process held it first: then the balance may differ from what the caller last saw. */
   hasWaited: boolean
   /** Throws if the lease was lost, for example because a laptop slept; part of the decision of every step. */
   check(): Work<void>
@@ -36,7 +36,7 @@ export async function withTopUpLease<Result>(
     return await work({ ...taken, check })
   } finally {
     clearInterval(renewal)
-    // A lease that cannot be released expires by itself; that must not hide the payment's outcome.
+    // A lease that cannot be released expires anyway; the failure must not hide the payment's outcome.
     await records.decide(() => change('DELETE FROM top_up_lease WHERE token = ?', token)).catch(() => {})
   }
 }

@@ -17,9 +17,9 @@ interface JournalMark {
   journal: string
   /** State changes over all payments. */
   steps: number
-  /** Payments that were ever signed. */
+  /** Payments that have been signed. */
   count: number
-  /** What the caps count. */
+  /** The sum that the caps count. */
   totalMicroUsd: bigint
   /** The last signed payment; null before the first. */
   last: string | null
@@ -43,8 +43,8 @@ export function* journalMark(): Work<JournalMark> {
 }
 
 /**
- * Returns whether a journal lacks payments that were recorded for it, as a restored copy does, or a new one that
- * replaced a deleted one. Its caps would start too low.
+ * Returns whether a journal lacks payments that were recorded for it: a restored copy does, and so does a new journal
+ * that replaced a deleted one. Its caps would start too low.
  */
 function* isBehind(noted: JournalMark): Work<boolean> {
   const present = yield* journalMark()
@@ -54,8 +54,8 @@ function* isBehind(noted: JournalMark): Work<boolean> {
 }
 
 /**
- * Which journal counts a key's payments, and how far it had come before the last payment was sent. `folder` is null for
- * one in a database. Notes of earlier versions have no figures.
+ * Which journal counts a key's payments, and how far it was before the last payment was sent. `folder` is null for a
+ * journal in a database. Notes from earlier versions have no figures.
  */
 const Note = z.strictObject({
   address: z.string(),
@@ -82,10 +82,10 @@ export function defaultNotesFolder(): string {
 }
 
 /**
- * Records how far a key's journal has come. Refuses a second journal for one key on this machine, because each would
- * count its caps from zero, and one that lacks recorded payments. The note is written after a signed payment's row and
- * before its bytes are sent, so that after a crash it is never ahead of its journal. A folder that was moved takes its
- * note along.
+ * Records how far a key's journal is. Refuses a second journal for one key on this machine, because each would count
+ * its caps from zero, and refuses a journal that lacks recorded payments. The note is written after a signed payment's
+ * row and before its bytes are sent, so that after a crash it is never ahead of its journal. If a folder was moved, its
+ * note is updated.
  */
 export async function noteJournal(notesFolder: string, address: string, records: Records): Promise<void> {
   const note = await noteOf(address, records)
@@ -101,13 +101,17 @@ export async function noteJournal(notesFolder: string, address: string, records:
   noting(notesFolder, () => replacePrivateFile(notesFolder, name, textOf(note)))
 }
 
-/** On the user's request: from now on these records count for the key, and what others counted is forgotten here. */
+/**
+ * At the user's request: from now on these records count for the key, and the note about any other journal is replaced.
+ */
 export async function moveJournal(notesFolder: string, address: string, records: Records): Promise<void> {
   const note = await noteOf(address, records)
   noting(notesFolder, () => replacePrivateFile(notesFolder, nameOf(address), textOf(note)))
 }
 
-/** Returns what was recorded for a key and what these records contain, for the user to choose; null if they agree. */
+/**
+ * Returns what was recorded for a key and what these records contain, so that the user can choose; null if they agree.
+ */
 export async function comparedWithNote(
   notesFolder: string,
   address: string,
@@ -128,8 +132,8 @@ async function noteOf(address: string, records: Records): Promise<Note> {
 const isSame = (held: Note, note: Note): boolean => held.journal === note.journal && held.folder === note.folder
 
 /**
- * A database may be temporarily unreachable. A folder exists or not, and may contain a new journal where the old one
- * was deleted.
+ * A database may be temporarily unreachable. A folder exists or does not, and may contain a new journal in place of a
+ * deleted one.
  */
 const isStillThere = ({ folder }: Note, present: Note): boolean =>
   folder === null || (folder !== present.folder && existsSync(join(folder, stateFileName)))
@@ -192,7 +196,7 @@ const refusal = (rule: 'other-journal' | 'journal-behind', sentence: string, nex
 
 /**
  * Returns the wallet, by its address, whose passphrase is needed for the user's decisions on this journal; null before
- * one has used it.
+ * a wallet has used it.
  */
 function* journalOwner(): Work<string | null> {
   const row = yield* first('SELECT address FROM journal_owner')
@@ -210,8 +214,8 @@ export function* ownJournal(address: string, nowMs: number): Work<void> {
 }
 
 /**
- * Records on which a data folder's encrypted wallet decides: its address is recorded with the first decision, before
- * there can be a question. Even from another folder, the journal then needs that passphrase.
+ * Records on which a data folder's encrypted wallet decides. The wallet's address is recorded with the first decision,
+ * before any request for approval can exist, so the journal needs that passphrase even from another folder.
  */
 export function ownedRecords(records: Records, folder: string): Records {
   let isOwned = false
@@ -230,7 +234,7 @@ export function ownedRecords(records: Records, folder: string): Records {
   }
 }
 
-/** An unreadable key file cannot be opened, but must not prevent switching the wallet off. */
+/** An unreadable key file cannot be opened, but must not keep the user from stopping the wallet. */
 function addressIn(folder: string): string | null {
   try {
     return keyFileAddress(folder)

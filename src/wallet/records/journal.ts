@@ -19,7 +19,7 @@ export interface Payment extends Payee {
   createdAtMs: number
   updatedAtMs: number
   nonce: string | null
-  /** After this time the chain no longer takes it; an estimate on Solana. */
+  /** After this time the chain no longer accepts it; an estimate on Solana. */
   validBeforeMs: number | null
   /**
    * On Solana, the last block height that may contain it. Null on the other rail, and if an earlier version signed it.
@@ -74,7 +74,7 @@ export function* toSent(id: string, nowMs: number): Work<void> {
   yield* change('UPDATE payments SET sends = sends + 1 WHERE id = ?', id)
 }
 
-/** No answer, or a rejection that the chain need not share. */
+/** There was no answer, or a rejection with which the chain may disagree. */
 export function* toUnknown(id: string, reason: string, isRejected: boolean, nowMs: number): Work<void> {
   yield* step(id, ['sent'], 'unknown', reason, nowMs)
   yield* change('UPDATE payments SET rejected = ? WHERE id = ?', isRejected ? 1 : 0, id)
@@ -88,7 +88,7 @@ export interface Confirmation {
 
 export function* toConfirmed(id: string, confirmation: Confirmation, nowMs: number): Work<void> {
   const { creditedMicroUsd, balanceMicroUsd, transaction } = confirmation
-  // A payment that was given up but is credited after all has been spent: what happened counts.
+  // A payment that was given up but is credited after all has been spent, so it counts.
   yield* change('UPDATE payments SET counts = 1 WHERE id = ?', id)
   yield* step(id, ['sent', 'unknown', 'dead'], 'confirmed', null, nowMs)
   yield* change(
@@ -98,7 +98,7 @@ export function* toConfirmed(id: string, confirmation: Confirmation, nowMs: numb
   )
 }
 
-/** `counts` stays set if only the service says that nothing was taken, so that a lie gains no budget. */
+/** `counts` stays set if only the service says that nothing was taken, so that a false report gains no budget. */
 export function* toDead(id: string, reason: string, counts: boolean, nowMs: number): Work<void> {
   yield* step(id, ['planned', 'unknown'], 'dead', reason, nowMs)
   yield* change('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?', counts ? 1 : 0, id)
@@ -106,7 +106,7 @@ export function* toDead(id: string, reason: string, counts: boolean, nowMs: numb
 
 const resolvedBy = 'resolved by '
 
-/** On the user's word, for an outcome that cannot be found out otherwise. */
+/** As the user reports it, for an outcome that cannot be found out otherwise. */
 export function* toResolved(id: string, counts: boolean, by: string, nowMs: number): Work<void> {
   yield* step(id, ['unknown', 'dead'], 'dead', `${resolvedBy}${by}`, nowMs)
   yield* change('UPDATE payments SET counts = ?, payload = NULL WHERE id = ?', counts ? 1 : 0, id)
@@ -116,7 +116,7 @@ export function* toResolved(id: string, counts: boolean, by: string, nowMs: numb
 const takenAt = 'coalesce(confirmed_at_ms, valid_before_ms, created_at_ms)'
 
 /**
- * What the caps count. Setting the clock back gains nothing: a row from the future counts as today. The payment
+ * What the caps count. Setting the clock back gains nothing: a row from the future counts as of today. The payment
  * `exceptId` does not count as the last one.
  */
 export function* spentOf(nowMs: number, exceptId: string | null = null): Work<Spent> {
@@ -139,8 +139,8 @@ export function* spentOf(nowMs: number, exceptId: string | null = null): Work<Sp
 }
 
 /**
- * The part of what the caps count, in 24 hours and in total, that is not known to have been paid: open, or refused and
- * not checked.
+ * The part of the counted sums, in 24 hours and in total, whose payments are not confirmed: open, or refused and not
+ * checked on the chain.
  */
 export function* reservedOf(nowMs: number): Work<{ dayMicroUsd: MicroUsd; totalMicroUsd: MicroUsd }> {
   const row = yield* first(
@@ -162,7 +162,7 @@ export function* paymentOf(id: string): Work<Payment> {
   throw wrongStep(id)
 }
 
-/** Returns payments that may still move money, or do so again, oldest first. */
+/** Returns payments that may still move money, oldest first. */
 export function* openPayments(addresses: readonly string[]): Work<Payment[]> {
   const rows = yield* all(
     `SELECT * FROM payments WHERE address IN (${placesOf(addresses)}) AND state IN ('planned', 'signed', 'sent', 'unknown')
@@ -173,7 +173,8 @@ export function* openPayments(addresses: readonly string[]): Work<Payment[]> {
 }
 
 /**
- * Returns payments given up after the service's rejection, which count until the user has resolved them; oldest first.
+ * Returns payments that were given up after the service's rejection. They count until the user has resolved them;
+ * oldest first.
  */
 export function* heldPayments(): Work<Payment[]> {
   const rows = yield* all(
@@ -222,7 +223,10 @@ export function* askedSince(
   return readOrNull(row)
 }
 
-/** Of these addresses, returns the one whose payment to a service was made last or is in flight; null if none. */
+/**
+ * Of these addresses, returns the one whose payment to a service was made last or is in flight; null if there is no
+ * such payment.
+ */
 export function* lastPayer(addresses: readonly string[], origin: string): Work<string | null> {
   const row = yield* first(
     `SELECT address FROM payments WHERE origin = ? AND state <> 'dead' AND address IN (${placesOf(addresses)})

@@ -2,7 +2,7 @@ import type { Migration } from './state.ts'
 
 /**
  * `payments` is both the journal and the budget: what counts against the caps is a sum over it. `payment_steps` is
- * append-only. The single row of `top_up_lease` says who may top up, that of `stops` that nothing may be signed.
+ * append-only. `top_up_lease` has a single row that names who may top up; `stops` has one while nothing may be signed.
  */
 export const walletMigrations: readonly Migration[] = [
   {
@@ -125,7 +125,8 @@ export const walletMigrations: readonly Migration[] = [
     `,
   },
   {
-    // Amounts are texts, because a service may ask for more than a number holds. `noted` marks questions whose end is recorded.
+    // Amounts are texts, because a service may ask for more than a number holds. `noted` marks requests whose end is
+    // recorded.
     name: '0006-refusals',
     sql: `
       CREATE TABLE refusals (

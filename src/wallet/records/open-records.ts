@@ -31,6 +31,6 @@ function answer(database: DatabaseSync, { text, values, isChange }: Statement): 
   return { rows: statement.all(...values), changes: 0 }
 }
 
-/** Opens the database that FAREBOX_JOURNAL_URL names, or else the file in the data folder, on first use. */
+/** Opens the database that FAREBOX_JOURNAL_URL names, or the file in the data folder, on first use. */
 export const openRecords = (state: State, clock: Clock, journalUrl: string | undefined): Records =>
   journalUrl ? postgresRecords(journalUrl) : fileRecords(state, clock)

@@ -1,9 +1,9 @@
 /**
- * The journal and the budget, wherever they are stored. `nowMs` is the time by the clock of the records, not of a
- * caller.
+ * The journal and the budget, wherever they are stored. `nowMs` is the time by the clock of the records, not the
+ * caller's.
  */
 export interface Records {
-  /** The data folder of the file; null if they are in a database that other machines may share. */
+  /** The data folder of the file; null if the records are in a database that other machines may share. */
   readonly folder: string | null
   /**
    * Runs one decision at a time for all who share the records; what is read inside cannot change before it is written.
@@ -21,7 +21,7 @@ export type Row = Readonly<Record<string, unknown>>
 export interface Statement {
   text: string
   values: readonly Value[]
-  /** Whether it changes rows instead of returning them. */
+  /** Whether it changes rows; if not, it returns them. */
   isChange: boolean
 }
 

@@ -4,19 +4,19 @@ import type { SeenCredit } from '../terms/order.ts'
 import { findPayment, lastRefill, type Payment } from './journal.ts'
 import { all, change, first, type Row, type Work } from './records.ts'
 
-/** Whose credit, at which service. */
+/** The account, and the service where it has credit. */
 export interface RefillPlace {
   origin: string
   address: string
 }
 
-/** The journal's state of refilling one account: one row, so one refill at a time for all who share the journal. */
+/** The state of refilling one account: one row, so one refill at a time for all who share the journal. */
 export interface RefillRow extends RefillPlace {
-  /** The last refill, until its credit has been seen; null if nothing is waited for. */
+  /** The last refill, until its credit has shown up; null if there is none to wait for. */
   paymentId: string | null
   /** The credit that triggered it. */
   beforeMicroUsd: MicroUsd
-  /** Stopped until the user has checked, because a refill did not show. */
+  /** Stopped until the user has checked, because a refill did not show up as credit. */
   isHalted: boolean
   /** The next refill is not considered before this time. */
   notBeforeMs: number
@@ -33,12 +33,12 @@ export function* refillRowsOf(origin: string): Work<RefillRow[]> {
   return (yield* all('SELECT * FROM refills WHERE origin = ? ORDER BY address LIMIT ?', origin, maxListed)).map(read)
 }
 
-/** Returns the payment whose credit is waited for. */
+/** Returns the payment whose credit has not shown up yet. */
 export function* awaitedRefill({ paymentId }: RefillRow): Work<Payment | null> {
   return paymentId === null ? null : yield* findPayment(paymentId)
 }
 
-/** The credit from which on a refill counts as shown. */
+/** The credit at which a refill counts as shown. */
 export const leastShown = ({ beforeMicroUsd }: RefillRow, { amountMicroUsd }: Payment): bigint =>
   beforeMicroUsd + (amountMicroUsd * refillShown.numerator) / refillShown.denominator
 
@@ -53,7 +53,7 @@ export function* shownRefill(place: RefillPlace, toldMicroUsd: MicroUsd | null):
   return isSeen || (toldMicroUsd !== null && toldMicroUsd >= leastShown(row, refill)) ? refill.id : null
 }
 
-/** Only the holder of this turn may refill until then. */
+/** Until then, only the holder of this turn may refill. */
 export function* takeRefillTurn({ origin, address }: RefillPlace, notBeforeMs: number): Work<void> {
   yield* change(
     `INSERT INTO refills (origin, address, not_before_ms) VALUES (?, ?, ?)
@@ -64,10 +64,10 @@ export function* takeRefillTurn({ origin, address }: RefillPlace, notBeforeMs: n
 
 type Seen = Pick<SeenCredit, 'balanceMicroUsd'>
 
-/** Runs in the decision that plans its payment. */
+/** Runs in the decision that plans the refill's payment. */
 export function* refillPlanned(place: RefillPlace, paymentId: string, seen: Seen): Work<void> {
   const { origin, address } = place
-  // A negative balance that a service claims need not be made up for.
+  // If a service claims a negative balance, the refill need not make up for it.
   const before = seen.balanceMicroUsd > 0n ? seen.balanceMicroUsd : 0n
   yield* change(
     `INSERT INTO refills (origin, address, not_before_ms, payment_id, before_micro_usd) VALUES (?, ?, 0, ?, ?)

@@ -5,7 +5,7 @@ import { busyTimeoutMs, openAttempts, openPauseMs } from '../limits.ts'
 import { ensurePrivateFile, ensurePrivateFolder } from '../private-file.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** The single file of wallet and client, opened on first use, so that a command that does not need it pays nothing. */
+/** The single file of wallet and client, opened on first use, so that commands that don't need it don't wait for it. */
 export interface State {
   readonly folder: string
   /** For reading. The tables of an area exist once `prepare` has been called for it. */
@@ -86,7 +86,7 @@ function turnToWal(database: DatabaseSync): unknown {
 
 const sqliteBusy = 5
 
-/** Why a database that is well cannot be opened, and what to do; by SQLite's primary code. */
+/** Why an intact database cannot be opened, and what to do; by SQLite's primary code. */
 const reasons: Readonly<Record<number, readonly [why: string, nextStep: string]>> = {
   8: ['it may not be written', 'Make the file and its folder writable, then try again.'],
   10: ['its disk is full or failing', 'Free some space, then try again.'],
@@ -120,7 +120,7 @@ const unusable = (path: string, why: string, nextStep = restoreIt, cause?: unkno
     { cause },
   )
 
-/** One step; once released it never changes, and the next one fixes it. */
+/** One step. Once released it never changes; a later step corrects it. */
 export interface Migration {
   name: string
   sql: string

@@ -7,8 +7,8 @@ import { numberOrNull, type PaymentState, placesOf, stateRows, textOrNull } from
 const { note, step, wrongStep } = stateRows({ table: 'transfers', noun: 'transfer', hasUpdateTime: false })
 
 /**
- * Money that the owner has sent out of the wallet, to any address. It has the states of a payment, and counts against
- * no cap, because the caps limit what a model may spend.
+ * Money that the owner has sent out of the wallet, to any address. It has the same states as a payment, and counts
+ * against no cap, because the caps limit what a model may spend.
  */
 export interface Transfer extends Rail {
   id: string
@@ -17,7 +17,7 @@ export interface Transfer extends Rail {
   address: string
   payTo: string
   amountMicroUsd: MicroUsd
-  /** Who brings it to the chain: the address of a facilitator, `local chain`, or `printed`. */
+  /** Who submits it to the chain: the address of a facilitator, `local chain`, or `printed`. */
   settler: string
   by: string
   createdAtMs: number
@@ -57,13 +57,13 @@ export function* transferSigned(id: string, signed: SignedPayment, nowMs: number
   yield* step(id, ['planned'], 'signed', null, nowMs)
 }
 
-/** `settler` is the one that gets it now. */
+/** `settler` is the facilitator that gets it now. */
 export function* transferSent(id: string, settler: string, nowMs: number): Work<void> {
   yield* step(id, ['signed', 'sent', 'unknown'], 'sent', null, nowMs)
   yield* change('UPDATE transfers SET settler = ? WHERE id = ?', settler, id)
 }
 
-/** Only the chain knows the outcome. Changes nothing if the outcome is already recorded. */
+/** Only the chain knows the outcome. Changes nothing if an outcome is already recorded. */
 export function* transferUnknown(id: string, reason: string, nowMs: number): Work<void> {
   if ((yield* transferOf(id)).state === 'sent') yield* step(id, ['sent'], 'unknown', reason, nowMs)
 }
@@ -91,7 +91,7 @@ export function* transferOf(id: string): Work<Transfer> {
   throw wrongStep(id)
 }
 
-/** Those that may still move money, oldest first. */
+/** Transfers that may still move money, oldest first. */
 export function* openTransfers(addresses: readonly string[]): Work<Transfer[]> {
   const rows = yield* all(
     `SELECT * FROM transfers WHERE address IN (${placesOf(addresses)}) AND state IN ('planned', 'signed', 'sent', 'unknown')

@@ -6,13 +6,13 @@ import type { Policy } from './policy.ts'
 export interface Situation {
   nowMs: number
   spent: Spent
-  /** Agreed by the user, in addition to those of the policy. */
+  /** Payees that the user has approved, in addition to those of the policy. */
   approvedPayees: readonly Payee[]
   /** The user has switched the wallet off. */
   isStopped: boolean
   /** The address that would pay. */
   payer: string
-  /** The time according to others, as far as known. */
+  /** The time by other clocks, if known. */
   otherClocks?: readonly { whose: 'service' | 'chain'; atMs: number }[]
 }
 

@@ -19,8 +19,8 @@ interface Terms {
 type Check = (option: PaymentOption, terms: Terms) => [Rule, string] | null
 
 /**
- * Picks the first acceptable offer to a known payee, else the first acceptable one. The service's order, decimals,
- * texts and suggestions count for nothing; `amount` is ours.
+ * Picks the first acceptable offer to a known payee, or else the first acceptable one. The service's order, decimals,
+ * texts and suggestions are ignored; we decide the `amount`.
  */
 export function chooseOffer(
   { policy, amount, payer }: Terms,
@@ -105,7 +105,7 @@ function offered(option: unknown, ours: MicroUsd | null): RefusedTerms {
 /** The form of addresses and chain names. */
 const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w:.-]{1,128}$/.test(value)
 
-/** The failure of the offer that passed the most checks says most. */
+/** Reports the failure of the offer that passed the most checks. */
 function furthest(failures: readonly Failure[]): Failure {
   const order: readonly Rule[] = [
     'offer',
@@ -148,7 +148,7 @@ function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string
   return feePayer === payer ? ['fee-payer', 'it names this wallet as the fee payer'] : null
 }
 
-/** Addresses whose key cannot exist. */
+/** Addresses for which no key can exist. */
 const isNobody = (address: string): boolean => /^(0x0{40}|1{32})$/.test(address)
 
 /** Nesting that JSON cannot write counts as too long. */

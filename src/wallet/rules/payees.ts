@@ -2,7 +2,7 @@ import { normalizeWallet } from '#contract/wire/networks.ts'
 import { all, change, type Work } from '../records/records.ts'
 import type { Payee } from '../terms/order.ts'
 
-/** Adds a payee that the user has agreed to permanently; shown by `farebox wallet status`. */
+/** Adds a payee that the user has approved permanently; `farebox wallet status` lists it. */
 export function* addPayee({ origin, network, asset, payTo }: Payee, by: string, nowMs: number): Work<void> {
   yield* change(
     `INSERT INTO payees (origin, network, asset, pay_to, approved_at_ms, approved_by) VALUES (?, ?, ?, ?, ?, ?)
@@ -11,7 +11,7 @@ export function* addPayee({ origin, network, asset, payTo }: Payee, by: string, 
   )
 }
 
-/** Returns those that the user has agreed to, and those that were already paid, because their owner had named them. */
+/** Returns payees that the user has approved, and those that were already paid because the owner had named them. */
 export function* payeesOf(origin: string): Work<Payee[]> {
   const rows = yield* all(
     `SELECT network, asset, pay_to, MIN(at_ms) AS since_ms FROM (
@@ -30,7 +30,7 @@ export function* payeesOf(origin: string): Work<Payee[]> {
   return withoutRepeated(found)
 }
 
-/** Returns the origins of other services whose payees the user has agreed to. */
+/** Returns the origins of other services whose payees the user has approved. */
 export function* otherServicesOf(origin: string): Work<string[]> {
   const rows = yield* all(
     'SELECT origin, MIN(approved_at_ms) AS since_ms FROM payees WHERE origin <> ? GROUP BY origin ORDER BY since_ms',

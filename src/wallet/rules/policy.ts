@@ -6,12 +6,12 @@ import * as limits from '../limits.ts'
 import type { Payee, Rail } from '../terms/order.ts'
 import { type Rule, WalletRefusal } from '../terms/refusal.ts'
 
-/** What the wallet may do by itself. Nothing that a model or a service says changes it. */
+/** What the wallet may do without approval. Nothing that a model or a service says changes it. */
 export interface Policy {
   /** The one service: scheme, host and port. */
   origin: string
   rails: readonly Rail[]
-  /** Payees from the configuration; those that the user agreed to are in the state. */
+  /** Payees from the configuration; those that the user approved are in the state. */
   payees: readonly Payee[]
   maxPaymentMicroUsd: MicroUsd
   /** Rolling 24 hours. */
@@ -24,7 +24,7 @@ export interface Policy {
   maxAuthorizationSeconds: number
   /** Time between two payments that the user did not request. */
   cooldownMs: number
-  /** Decide everything, but sign no payment. */
+  /** Decides everything, but signs no payment. */
   dryRun: boolean
   /** Null if credit is only bought after a 402 or on request. */
   refill: Refill | null
@@ -39,7 +39,7 @@ export interface PolicySettings {
   maxTotalUsd?: string | undefined
   maxCallUsd?: string | undefined
   askAboveUsd?: string | undefined
-  /** Credit below the first is refilled by the second, within the caps; both or neither. */
+  /** If credit falls below the first amount, the second is bought, within the caps; set both or neither. */
   refillBelowUsd?: string | undefined
   refillByUsd?: string | undefined
   rails?: readonly Rail[]
@@ -57,8 +57,8 @@ const settingNames: ReadonlySet<string> = new Set<keyof PolicySettings>([
 ])
 
 /**
- * Parses a policy from settings; throws a refusal that names an invalid or unknown setting, because a misspelled cap
- * limits nothing. `nameOf` gives an amount the name by which the user has set it.
+ * Parses a policy from settings. Throws a refusal that names an invalid or unknown setting, because a misspelled cap
+ * limits nothing. `nameOf` returns the name under which the user has set an amount.
  */
 export function readPolicy(
   settings: PolicySettings,
@@ -133,7 +133,7 @@ export function serviceOrigin(url: string): string {
 export const settingsRefusal = (sentence: string, nextStep: string, rule: Rule = 'settings'): WalletRefusal =>
   new WalletRefusal({ rule, sentence: `${sentence}.`, nextStep })
 
-/** Returns the narrower of two policies in every point; what only one allows is dropped. */
+/** Returns a policy that allows only what both allow. */
 export function tighten(policy: Policy, by: Partial<Policy>): Policy {
   const least = (name: MoneyCap): MicroUsd => {
     const other = by[name]
@@ -214,8 +214,7 @@ export const refillVariables: Names = {
 }
 
 /**
- * Returns what is wrong with the two settings together, using the names under which they were given; null if nothing
- * is.
+ * Returns what is wrong with the two settings together, using the names under which they were given; null if they fit.
  */
 export function refillProblem(
   { below, by, maxPayment }: RefillTexts,

@@ -11,15 +11,15 @@ import { type RefusedTerms, type Rule, WalletRefusal } from '../terms/refusal.ts
 export interface RefusalRecord {
   id: string
   rule: Rule
-  /** The sentence of the first time. */
+  /** The sentence of the first refusal. */
   sentence: string
   firstAtMs: number
   lastAtMs: number
-  /** How often within the time that counts as one. */
+  /** How many refusals this row counts. */
   times: number
   /** The wallet's address that would have paid; null if none would. */
   address: string | null
-  /** Whom the money was for: scheme, host and port. */
+  /** The service that would have been paid: scheme, host and port. */
   origin: string
   /** Id of the operation that would have been paid for; null if the call was not one of the contract. */
   operation: string | null
@@ -39,7 +39,7 @@ export interface DecidedCall {
   origin: string
   operation: string | null
   address: string | null
-  /** For the user who is asked about it; not part of a refusal's record. */
+  /** For the user who decides on it; not part of a refusal's record. */
   about?: AskedAbout | undefined
 }
 
@@ -50,8 +50,8 @@ interface Refused extends DecidedCall {
 }
 
 /**
- * Rules by which the wallet chooses not to pay. The others say that it could not, that another process is paying at the
- * moment, or that a payment is still open, which has a row of its own.
+ * Rules by which the wallet chooses not to pay. All other rules mean that it could not pay, that another process is
+ * paying at the moment, or that a payment is still open, which has its own row.
  */
 const policyRules: ReadonlySet<Rule> = new Set<Rule>([
   ...(['stopped', 'origin', 'offer', 'scheme', 'network', 'asset', 'transfer-method', 'recipient'] as const),
@@ -62,7 +62,7 @@ const policyRules: ReadonlySet<Rule> = new Set<Rule>([
 
 export const isPolicyRule = (rule: Rule): boolean => policyRules.has(rule)
 
-/** Runs something that may refuse to pay; the refusal is recorded before its caller gets it. */
+/** Runs work that may refuse to pay, and records the refusal before the caller gets it. */
 export async function recorded<Result>(
   records: Records,
   call: DecidedCall,
@@ -75,14 +75,14 @@ export async function recorded<Result>(
     if (error instanceof WalletRefusal && isPolicyRule(error.rule)) {
       const refused = { ...call, ...{ rule: error.rule, sentence: error.sentence } }
       const whole = { ...refused, terms: { ...terms, ...error.terms } }
-      // It is a refusal even if it cannot be recorded.
+      // The refusal is thrown even if it cannot be recorded.
       await records.decide(nowMs => recordRefusal(whole, nowMs)).catch(() => undefined)
     }
     throw error
   }
 }
 
-/** The same refusal of the same call within an hour is one row with a count. */
+/** If the same call is refused again for the same reason within an hour, its row counts the repeats. */
 export function* recordRefusal(refused: Refused, nowMs: number): Work<void> {
   const { rule, sentence, operation, terms = {} } = refused
   const origin = refused.origin.slice(0, limits.maxOriginLength)
@@ -109,7 +109,7 @@ export function* recordRefusal(refused: Refused, nowMs: number): Work<void> {
   yield* prune(nowMs)
 }
 
-/** Drops the oldest, by age and number. */
+/** Drops the oldest rows, by age and number. */
 function* prune(nowMs: number): Work<void> {
   yield* change('DELETE FROM refusals WHERE last_at_ms < ?', nowMs - limits.refusalsKeptMs)
   yield* change(

@@ -11,7 +11,7 @@ export const settingsFileName = 'policy.json'
 
 const usd = z.string().optional()
 
-/** What `policy.json` may contain. Every member narrows the policy; none widens it. */
+/** What `policy.json` may contain. Every member makes the policy stricter; none relaxes it. */
 const Settings = z.strictObject({
   service: z.string().optional(),
   maxPaymentUsd: usd,
@@ -29,7 +29,8 @@ const Settings = z.strictObject({
 })
 
 /**
- * Narrows a folder's wallet further; existing settings stay if they are narrower. Returns a function that undoes it.
+ * Makes a folder's policy stricter; existing settings stay if they are stricter still. Returns a function that undoes
+ * it.
  */
 export function narrowFile(folder: string, settings: z.input<typeof Settings>): () => void {
   const path = join(folder, settingsFileName)
@@ -52,7 +53,7 @@ const capNames = ['maxPaymentUsd', 'maxDayUsd', 'maxTotalUsd', 'maxCallUsd', 'as
 const capOf = (name: (typeof capNames)[number], text: string): MicroUsd =>
   readUsdCap(`${name} in ${settingsFileName}`, text)
 
-/** Narrows the policy by the folder's settings file, if there is one. An unreadable file stops the wallet. */
+/** Applies the folder's settings file, if there is one, to the policy. An unreadable file stops the wallet. */
 export function tightenByFile(policy: Policy, folder: string): Policy {
   const settings = readFile(folder)
   return settings ? tighten(policy, narrowing(settings, policy)) : policy

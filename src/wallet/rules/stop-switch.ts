@@ -28,12 +28,12 @@ export function* stopOf(): Work<Stop | null> {
   return row ? { atMs: Number(row.at_ms), by: String(row.by_whom) } : null
 }
 
-/** The first one to stop stays named. */
+/** The first one who stopped it stays named. */
 export function* stop(by: string, nowMs: number): Work<void> {
   yield* change('INSERT INTO stops (one, at_ms, by_whom) VALUES (1, ?, ?) ON CONFLICT DO NOTHING', nowMs, by)
 }
 
-/** The user has checked, so credit is refilled again too. */
+/** The user has checked, so refills resume too. */
 export function* start(): Work<void> {
   yield* change('DELETE FROM stops')
   yield* resumeRefills()

@@ -6,7 +6,7 @@ import { isEvmAddress, isSolanaAddress, namespaceOf, sameAddress } from '../rule
 import type { Rail } from '../terms/order.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
-/** Where money is sent to. What cannot be undone is checked before anything is signed. */
+/** The recipient of a transfer. A transfer cannot be undone, so the address is checked before anything is signed. */
 export interface Recipient extends Rail {
   /** The address as it is signed: with its checksum on an EVM chain, the owner of the token account on Solana. */
   payTo: string
@@ -20,7 +20,7 @@ export interface NotRecipients {
   payees: readonly string[]
 }
 
-/** Throws a refusal for an address where the money would be lost, and if no node can check it. */
+/** Throws a refusal for an address where the money would be lost, or if no node can check it. */
 export async function readRecipient(text: string, not: NotRecipients, nodes: ChainNodes): Promise<Recipient> {
   const rail = railFor(text)
   const address = rail.network.startsWith('solana:') ? text : await checksummed(text)
@@ -42,7 +42,7 @@ function railFor(text: string): Rail {
   return { network: known.network, asset: known.asset }
 }
 
-/** EIP-55: capitals in a mixed address are a checksum, so one that is mistyped is found. */
+/** EIP-55: the capitals of a mixed-case address are a checksum, so a mistyped address is detected. */
 async function checksummed(text: string): Promise<string> {
   const { getAddress } = await import('viem/utils')
   const address = getAddress(text.toLowerCase() as `0x${string}`)

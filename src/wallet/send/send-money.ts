@@ -32,16 +32,16 @@ import { printedSettler, type Settler, type SettlerAnswer } from './settler.ts'
 import { followTransfer, followTransfers, nodesFor, signedFor, type TransferRecords } from './transfer-end.ts'
 
 /**
- * Money out of the wallet, by its owner's own act: no cap applies, and nothing that a model can call leads here. It is a
- * payment by x402 to any address, so a facilitator pays the network's fee, and it has the states of one: a row before the
- * signature, the same bytes when it is repeated, an end that only the chain tells.
+ * Money that the owner sends out of the wallet. No cap applies, and nothing that a model can call leads here. A
+ * transfer is an x402 payment to any address, so a facilitator pays the network's fee. It has the states of a payment:
+ * a row before the signature, the same bytes when it is repeated, and an end that only the chain decides.
  */
 export interface TransferContext extends TransferRecords {
   folder: string
   policy: Pick<Policy, 'origin' | 'dryRun' | 'payees'>
   /** The wallet's addresses, one for each rail. */
   addresses: readonly string[]
-  /** Notes outside of the data folder how far the journal has come. */
+  /** Records outside the data folder how far the journal is. */
   noteJournal(): Promise<void>
   pause: Pause
 }
@@ -58,7 +58,7 @@ export interface PreparedTransfer extends Rail {
   notes: readonly string[]
 }
 
-/** The same transfer was open and has arrived: the user repeats a command whose end was not shown. */
+/** The same transfer was open and has arrived: the user repeated a command whose outcome was not shown. */
 export interface ArrivedTransfer {
   kind: 'arrived'
   transfer: Transfer
@@ -112,7 +112,7 @@ async function refuseNow({ records, folder, policy }: TransferContext): Promise<
 
 interface Terms {
   payTo: string
-  /** Null for all that is there. */
+  /** Null for the whole balance. */
   asked: MicroUsd | null
 }
 
@@ -207,7 +207,7 @@ export async function sendTransfer(
   })
 }
 
-/** The holder of the lease knows that no other process can still sign what is only planned. */
+/** This process holds the lease, so no other process can still sign a transfer that is only planned. */
 const dropPlanned = ({ records }: TransferContext, lease: TopUpLease, from: string): Promise<void> =>
   records.decide(function* (nowMs) {
     yield* lease.check()
@@ -243,7 +243,7 @@ async function signNew(
   // Checked again, in case the caller changed the prepared transfer after the user confirmed it.
   const { network, asset, payTo } = await recipientOf(context, prepared.payTo)
   refuseBeyond(prepared, from, await fundsOf(context, prepared, from), amountMicroUsd)
-  // All that can fail is asked before the row.
+  // Everything that can fail is requested before the row is written.
   const sign = await signerFor(context, prepared, signing)
   const id = newId('send')
   const settler = signing.settler?.name ?? printedSettler
@@ -295,7 +295,7 @@ async function signerFor(
   return nowMs => signSvmPayment(key, chosen, amountMicroUsd, lifetime, nowMs)
 }
 
-/** Its row is noted outside of the data folder first, so that no copy from before it can be taken for the journal. */
+/** Its row is recorded outside the data folder first, so that an older copy cannot be mistaken for the journal. */
 async function bring(
   context: TransferContext,
   lease: TopUpLease,
@@ -317,7 +317,7 @@ async function bring(
   return awaitEnd(context, transfer, await settler.settle(payment, option))
 }
 
-/** The facilitator's word is no proof, so the chain is asked until it has the transfer or the time is up. */
+/** The facilitator's answer is no proof, so the chain is asked until it has the transfer or the time is up. */
 async function awaitEnd(context: TransferContext, transfer: Transfer, answer: SettlerAnswer): Promise<Transfer> {
   const reported = answer.kind === 'settled' ? answer.transaction : null
   const patienceMs = answer.kind === 'refused' ? 0 : limits.transferFollowMs
@@ -334,7 +334,7 @@ async function awaitEnd(context: TransferContext, transfer: Transfer, answer: Se
   })
 }
 
-/** A signed transfer as other wallets submit it: `transferWithAuthorization` of the token's contract. */
+/** A signed transfer in the form that other wallets submit: `transferWithAuthorization` of the token's contract. */
 export interface PrintedTransfer {
   token: string
   from: string

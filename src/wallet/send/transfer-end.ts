@@ -53,7 +53,7 @@ export async function followTransfer(
   })
 }
 
-/** Looks at the chain for every transfer that was signed and has no end yet; returns all of them, as they are now. */
+/** Looks for every signed transfer without an outcome on the chain; returns them in their current state. */
 export async function followTransfers(context: TransferRecords, addresses: readonly string[]): Promise<Transfer[]> {
   const open = await context.records.read(() => openTransfers(addresses))
   return Promise.all(open.filter(isSigned).map(transfer => followTransfer(context, transfer)))

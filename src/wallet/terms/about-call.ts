@@ -5,22 +5,22 @@ import { maxFileNameLength, maxFilesNamed, maxNameLength, maxPromptLength } from
 
 /** A file that is sent with a call. */
 export interface AskedFile {
-  /** Its path, or as much of an address as may be shown; null for bytes alone. */
+  /** Its path, or as much of its URL as may be shown; null for bytes alone. */
   name: string | null
   bytes: number | null
-  /** The hash of a file on this machine in hexadecimal, so that the user is shown the same file. */
+  /** The hash of a file on this machine, in hexadecimal, so that the user is shown the same file. */
   sha256?: string | undefined
 }
 
-/** The facts about a call for the user who decides. They never include its bytes, its headers or a key. */
+/** The facts about a call for the user who decides on it. They never include its bytes, its headers or a key. */
 export interface AskedAbout {
   /** The assistant's tool; null for a program's request. */
   tool: string | null
   model: string | null
-  /** The beginning of the caller's own words. */
+  /** The beginning of the prompt. */
   prompt: string | null
   files: readonly AskedFile[]
-  /** Files in addition to those that are named. */
+  /** How many more files there are than the named ones. */
   moreFiles: number
   /** Its maximum cost; null if unknown beforehand. */
   mostMicroUsd: MicroUsd | null
@@ -46,14 +46,14 @@ const Kept = z.strictObject({
     .nullable(),
 })
 
-/** Shortens a description to what the user reads, for the question's row. */
+/** Shortens a description to what the user reads, for the approval's row. */
 export function writeAbout(about: AskedAbout): string {
   const cut = (words: string | null, most: number) => words?.slice(0, most).toWellFormed() ?? null
   const named = about.files.slice(0, maxFilesNamed)
   const kept: z.output<typeof Kept> = {
     tool: cut(about.tool, maxNameLength),
     model: cut(about.model, maxNameLength),
-    // A cut must not look like the end: a page of spaces could otherwise hide everything after it.
+    // A cut must be visible: a page of spaces could otherwise hide everything after it.
     prompt: about.prompt === null ? null : inOneLine(about.prompt, maxPromptLength),
     // The end of a path says more than its beginning.
     files: named.map(({ name, ...file }) => ({
@@ -66,7 +66,7 @@ export function writeAbout(about: AskedAbout): string {
   return JSON.stringify(kept)
 }
 
-/** Returns null for a question from an earlier version. */
+/** Returns null for a row from an earlier version. */
 export function readAbout(kept: unknown): AskedAbout | null {
   if (typeof kept !== 'string') return null
   const { mostMicroUsd, ...about } = Kept.parse(JSON.parse(kept))
@@ -74,9 +74,9 @@ export function readAbout(kept: unknown): AskedAbout | null {
 }
 
 /**
- * Quotes untrusted words within a sentence of ours, between two marks that nothing inside can close: one line, no
- * character that controls a terminal or changes the direction of text, and nothing as long and mixed as a key. Empty
- * for none.
+ * Quotes untrusted words within a sentence of ours, between two marks that nothing inside can close. The quotation is
+ * one line, has no character that controls a terminal or changes the direction of text, and nothing as long and mixed
+ * as a key. Empty if there are no words.
  */
 export function quoted(text: string, mostCharacters: number): string {
   const words = inOneLine(text.slice(0, readCharacters), mostCharacters)
@@ -86,7 +86,7 @@ export function quoted(text: string, mostCharacters: number): string {
 /** The same words without the marks, for a row: spaces and invisible characters are collapsed, and a cut is visible. */
 const inOneLine = (text: string, mostCharacters: number): string => shortened(oneLine(text), mostCharacters)
 
-/** A name or an id: unchanged if it is plain, else quoted. */
+/** A name or an id: unchanged if it is plain, otherwise quoted. */
 export const named = (text: string, mostCharacters: number): string =>
   plainName.test(text) && text.length <= mostCharacters ? text : quoted(text, mostCharacters)
 

@@ -28,7 +28,7 @@ export interface PendingApproval extends RequestWords {
   expiresAtMs: number
 }
 
-/** Thrown before anything is signed: a row waits for the user's answer, tied to exactly this request. */
+/** Thrown before anything is signed. A row waits for the user's decision on exactly this request. */
 export class NeedsApproval extends Error {
   override readonly name = 'NeedsApproval'
   readonly approval: PendingApproval
@@ -49,12 +49,12 @@ interface RequestDetail {
 interface RequestWords {
   /** For a list, a log or a message. */
   summary: string
-  /** The question, in one sentence. */
+  /** What the user decides, as a question in one sentence. */
   question: string
-  /** Why the user is asked, in one or two sentences. */
+  /** Why the user must decide, in one or two sentences. */
   why: string
   details: readonly RequestDetail[]
-  /** The consequences of either decision, and for how long they apply. */
+  /** The consequences of either decision, and how long they apply. */
   ifApproved: string
   ifDenied: string
 }
@@ -64,7 +64,7 @@ interface RequestContext {
   about: AskedAbout | null
   /** The service's origin; null in a row from an earlier version. */
   origin: string | null
-  /** The command that takes a denial back. */
+  /** The command that reverses a denial. */
   command: string
 }
 
@@ -104,7 +104,7 @@ function leading(
   }
 }
 
-/** Which of several files it is, the service only indicates by their roles. */
+/** The service names the media only by their roles, so several files may be meant. */
 function shownIn(roles: readonly string[], about: AskedAbout | null): string {
   const [file, ...others] = about?.files ?? []
   if (file && file.name !== null && others.length + (about?.moreFiles ?? 0) === 0) return fileName(file.name)
@@ -194,7 +194,7 @@ function filesOf(files: readonly AskedFile[], more: number, most: number): strin
   return [...shown, ...(rest > 0 ? [`and ${rest} more`] : [])].join(', ')
 }
 
-/** Folders are dropped first if there is no room. */
+/** If there is too little room, folders are dropped first. */
 const fileName = (name: string | null): string =>
   name === null
     ? 'a file without a name'

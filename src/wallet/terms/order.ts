@@ -21,13 +21,16 @@ export interface Offer {
   serviceNowMs?: (() => number) | null
 }
 
-/** What a client wants paid, with the offer as the service sent it. */
+/** A payment that a client wants, with the offer as the service sent it. */
 export interface Order extends Offer {
   /** Origin of the service that answered 402. */
   origin: string
   /** The missing amount, or that of the requested top-up. */
   amountMicroUsd: MicroUsd
-  /** `after-402` pays automatically within the caps; `asked` is a requested top-up; `refill` is ahead of need. */
+  /**
+   * `after-402` is paid without asking, within the caps; `asked` is a requested top-up; `refill` buys credit before it
+   * runs out.
+   */
   occasion: 'after-402' | 'asked' | 'refill'
   /**
    * For `refill`: the credit that triggered it, and when the request that reported it was sent, by the clock of the
@@ -36,7 +39,9 @@ export interface Order extends Offer {
   seen?: Pick<SeenCredit, 'balanceMicroUsd'> & { sentAtMs: number }
   /** For `after-402`: the credit in the 402; null if it has none. */
   toldMicroUsd?: MicroUsd | null
-  /** For `asked`: an equal payment that was confirmed within this time counts as this one, so nothing is paid again. */
+  /**
+   * For `asked`: if an equal payment was confirmed within this time, it counts as this one, and nothing is paid again.
+   */
   sameWithinMs?: number
   /** The call that it is for, if any: the id of its operation, the hash of its request, and what it is about. */
   call?: { operation: string | null; requestHash: string; about?: AskedAbout | undefined }
@@ -61,7 +66,7 @@ export interface Payee extends Rail {
 export interface ChosenOffer {
   option: PaymentOption
   payee: Payee
-  /** Whether configuration or the user has agreed to this payee. */
+  /** Whether the configuration or the user has approved this payee. */
   isKnownPayee: boolean
   /** The name from EIP-712, on an EVM chain. */
   tokenName: string
@@ -79,12 +84,12 @@ export interface SignedPayment {
   chainLife?: { lastValidBlockHeight: number; memo: string }
 }
 
-/** What counts against the caps: planned, signed, sent, unknown and confirmed alike. */
+/** What counts against the caps: planned, signed, sent, unknown and confirmed payments alike. */
 export interface Spent {
   dayMicroUsd: bigint
   totalMicroUsd: bigint
   /** When room in the daily cap returns; null if nothing was spent. */
   oldestOfDayAtMs: number | null
-  /** The last confirmed payment after which another must wait. */
+  /** The last confirmed payment. The next one must wait for some time after it. */
   lastPaymentAtMs: number | null
 }

@@ -47,7 +47,7 @@ export interface Refusal {
   /** What happened, with its figures. Contains no key, signature or untrusted words. */
   sentence: string
   nextStep: string
-  /** What the rule was applied to, if there is more than the sentence; for the record. */
+  /** The terms to which the rule was applied, if the sentence does not give them all; for the record. */
   terms?: RefusedTerms | undefined
 }
 
@@ -66,7 +66,8 @@ export interface RefusedTerms {
 }
 
 /**
- * The wallet refuses. Unless the rule is `outcome-unknown`, `payment-open` or `payment-rejected`, nothing was signed.
+ * A refusal of the wallet. Unless the rule is `outcome-unknown`, `payment-open` or `payment-rejected`, nothing was
+ * signed.
  */
 export class WalletRefusal extends Error implements Refusal {
   override readonly name = 'WalletRefusal'

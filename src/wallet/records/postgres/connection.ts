@@ -5,7 +5,7 @@ import { WalletRefusal } from '../../terms/refusal.ts'
 import type { Answer, Value } from '../records.ts'
 import { type Migration, stepsToDo } from '../state.ts'
 
-/** The schema of its tables: one database is one journal and one budget, even next to a service's tables. */
+/** The schema of its tables: one database holds one journal and one budget, even beside a service's tables. */
 export const schema = 'farebox_wallet'
 
 /** Sends nothing before the first use. The address may contain a password and appears in no error. */
@@ -35,8 +35,8 @@ export async function openPool(url: string): Promise<pg.Pool> {
 }
 
 /**
- * The journal contains signed payments that can still be collected, so it must not travel unencrypted. Checks what the
- * driver makes of address and environment; only the address itself may turn TLS off.
+ * The journal contains signed payments that can still be collected, so it must not travel unencrypted. Checks how the
+ * driver interprets the address and the environment; only the address itself may turn TLS off.
  */
 function refuseInClear(driver: typeof pg, url: string): void {
   const { host, ssl } = readByDriver(driver, url)
@@ -60,8 +60,7 @@ function readByDriver({ Client }: typeof pg, url: string): pg.Client {
 }
 
 /**
- * Settings per transaction, so that a pooler in between may use any connection. The lock of a vanished replica is
- * released.
+ * Settings per transaction, so that a pooler in between may use any connection. A replica that vanished loses its lock.
  */
 const settings = `SET LOCAL search_path = ${schema}, pg_temp; SET LOCAL synchronous_commit = on;
   SET LOCAL statement_timeout = ${limits.journalStatementMs};
@@ -108,7 +107,7 @@ const begin = async (ask: Ask, text: string): Promise<number> => Number((await a
 
 const area = 'wallet'
 
-/** Any number, as long as nothing else in the database locks it. */
+/** Any number that nothing else in the database locks. */
 const startLock = 5_118_402_771_903_364
 
 const oldestServer = 140_000
@@ -153,7 +152,7 @@ async function checkServer(ask: Ask): Promise<void> {
     throw unusableJournal('it is older than PostgreSQL 14', 'Use a newer server.')
 }
 
-/** Thrown if the journal does not answer, or answers that it currently cannot: the same decision may be made again. */
+/** Thrown if the journal does not answer, or reports that it currently cannot: the same decision may be made again. */
 export class JournalAway extends Error {
   /** A code of the system or the database, never a message, which may repeat the address or a signed payment. */
   readonly code: string
@@ -170,8 +169,8 @@ const away = /^(08|57P|28|3D|53|58|XX|25006|25P03|25P04)/
 const busy = /^(40|55P03|57014)/
 
 /**
- * Returns what a driver's error means: unreachable, or a step that the tables do not allow. Its message is not passed
- * on.
+ * Returns the meaning of a driver's error: unreachable, or a step that the tables do not allow. Its message is not
+ * passed on.
  */
 function readFailure(error: unknown): JournalAway | WalletRefusal {
   const code = codeOf(error)

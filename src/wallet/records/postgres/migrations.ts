@@ -1,8 +1,8 @@
 import type { Migration } from '../state.ts'
 
 /**
- * The tables of the file's journal, with the same names so that one statement serves both, plus three things: the row
- * that decisions queue for, the units that show whether a COMMIT without an answer happened, and the authoritative
+ * The tables of the file's journal, with the same names so that one statement serves both, and three additions: the row
+ * that decisions queue for, the units that show whether a COMMIT without an answer took effect, and the database's
  * clock. `rowid` replaces what SQLite gives every row.
  */
 export const postgresMigrations: readonly Migration[] = [

@@ -33,7 +33,7 @@ export function postgresRecords(url: string, attemptsMs: number = limits.journal
   return {
     folder: null,
     decide(work) {
-      // Also one at a time within this process, so that it queues with a single connection.
+      // Decisions also run one at a time within this process, so they queue on a single connection.
       const decision = last.then(() => untilAnswered(new Decision(work), opened, attemptsMs))
       last = decision.catch(() => undefined)
       return decision
@@ -81,11 +81,11 @@ async function untilAnswered<Result>(
   }
 }
 
-/** One decision, however often it must be attempted. */
+/** One decision, with as many attempts as it needs. */
 class Decision<Result> implements Attempted<Result> {
   readonly #work: (nowMs: number) => Work<Result>
   readonly #unit = newId('unit')
-  /** The result of a COMMIT without an answer. */
+  /** Whether a COMMIT without an answer took effect. */
   #undecided: { result: Result } | null = null
 
   constructor(work: (nowMs: number) => Work<Result>) {
@@ -94,7 +94,7 @@ class Decision<Result> implements Attempted<Result> {
 
   async attempt(ask: Ask): Promise<Result> {
     const nowMs = await beginDecision(ask)
-    // The holder of the row's lock knows that the previous transaction has ended, one way or the other.
+    // Once it holds the row's lock, the earlier transaction has ended one way or the other.
     if (this.#undecided && (await this.#isCommitted(ask))) {
       await ask('ROLLBACK')
       return this.#undecided.result
