@@ -1,4 +1,4 @@
-/** What a person meets who has set up nothing, or something wrong: the next step is one that helps. */
+/** What a user sees after setting up nothing, or something wrong: the next step is one that helps. */
 
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -15,7 +15,7 @@ export async function failureOf(run: Promise<unknown>): Promise<ToolFailure['fac
   return (error as ToolFailure).facts
 }
 
-/** The question of a call that must ask a person. */
+/** The request of a call that needs approval. */
 export async function questionOf(run: Promise<unknown>): Promise<ApprovalRequired['request']> {
   const error = await thrownBy(run)
   expect(error).toBeInstanceOf(ApprovalRequired)

@@ -137,7 +137,7 @@ const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const timing = { inferenceDuration: 1, inferencePreprocessingTime: 1, inferenceQueueTime: 1, total: 3 }
 const wav = wavOfChunks({}, [1_600])
 
-/** Without prices, so that a person is asked for each of them. */
+/** Without prices, so that the user is asked for each of them. */
 const listedModels = [
   ...[
     ['m', 'text'],
@@ -247,7 +247,7 @@ const known: Known = {
   ...{ image: source('image'), end_image: source('image'), audio_track: source('audio'), video: source('video') },
 }
 
-/** Models of images and sound have no price at the pretended service, so a person is asked, who says yes. */
+/** Models of images and audio have no price at the simulated service, so the user is asked and approves. */
 const media: Known = { model: fc.constant('x'), file: fc.constant('a.wav') }
 const knownOf: Readonly<Record<string, Known>> = {
   embeddings_create: { model: fc.constant('v') },

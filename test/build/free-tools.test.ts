@@ -93,7 +93,7 @@ test.each(['chat', 'limits', 'video_create', 'estimate', 'wallet_top_up'])(
     const text = content.map(part => part.text).join('\n')
     const commands = [...text.matchAll(/`([^`]*farebox[^`]*)`/g)].map(([, command]) => command)
     expect([isError, commands]).toEqual([true, [expect.stringMatching(/ wallet create --service http:\S+$/)]])
-    // As a person types it, in a shell that has neither Node nor farebox in its PATH.
+    // As a user types it, in a shell that has neither Node nor farebox in its PATH.
     const { stdout } = await promisify(execFile)('/bin/sh', ['-c', `${commands[0]} --help`], { env: { PATH: '' } })
     expect(stdout).toContain('Usage: farebox wallet create')
   },

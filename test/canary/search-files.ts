@@ -4,7 +4,7 @@ import { PieceSearch } from './search.ts'
 
 const piece = Buffer.allocUnsafe(1024 * 1024)
 
-/** Where a secret may lie: in the file by which a person hands it over, and in its own beside the ledger or a backup. */
+/** Where a secret may be: in the file in which the user passes it, and in its own file beside the ledger or a backup. */
 const ownPlaces: Readonly<Record<string, RegExp>> = {
   'the passphrase': /^passphrase/,
   'the secret of the service': /^secret$|\.secret$/,

@@ -22,7 +22,7 @@ export const ownAttacks: readonly TopUpCategory[] = [
     stem: 'lying-balance',
     severity: 'high',
     variants: [
-      // Refilled once, seen to be of no use, and then left to a person.
+      // Refilled once; it does not show up as credit, so the owner must check.
       lying(2, () => 0),
       // It grants a cent each time, which is no refill either.
       lying(2, chat => chat / 100),

@@ -1,4 +1,4 @@
-/** A person agrees to what they were shown: a service that raises its price afterwards has to ask them again. */
+/** The user approves what was shown: a service that raises its price afterwards must ask again. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type ApprovalRequest, ApprovalRequired } from '#toolkit/approval.ts'
 import { openAgent } from '../agent/open-agent.ts'

@@ -1,4 +1,4 @@
-/** A question to a person, wherever it is met, says the same, and a model that words its call cleverly changes none of it. */
+/** A request for approval says the same wherever it is shown, however cleverly a model words its call. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
@@ -130,7 +130,7 @@ test('a no of the form is told with its end, counts for the same call, and is ta
   const { approval_id: id } = no.structuredContent as { approval_id: string }
   const again = await connection.client.callTool(call)
   expect(textOf(again)).toMatch(/^The user has denied this\. .* only they can reverse it/)
-  // Neither another answer of the client nor the tool's arguments are a person at a terminal.
+  // Neither another answer of the client nor the tool's arguments are the user at a terminal.
   const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const
   await expect(agent.host.answer(id, yes)).rejects.toThrow('already denied')
   const at = ['approve', id, '--data', agent.stateFolder]

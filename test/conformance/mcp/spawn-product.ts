@@ -31,7 +31,7 @@ const atHome = (folder: string) => ({
   npm_lifecycle_event: 'test',
 })
 
-/** `farebox mcp --http` as a person starts it; without a wallet and without a service, where `env` brings none. */
+/** `farebox mcp --http` as a user starts it; without a wallet and a service unless `env` has them. */
 export async function spawnProduct(env: Readonly<Record<string, string>> = {}): Promise<Product> {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-mcp-'))
   const child = spawn(process.execPath, [launcher, 'mcp', '--http', '--port', '0', '--json'], {

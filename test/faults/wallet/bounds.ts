@@ -34,6 +34,6 @@ export const roundsForAll = 500
 
 /** With the smallest top-up, nearly each call needs a payment of its own. */
 export const callUsd = 4
-/** Above it a person is asked, where a round has one. */
+/** Above it the user is asked, in rounds that have one. */
 export const askAboveUsd = 5
 export const toldEvery = 10

@@ -8,7 +8,7 @@ const program = join(
   '../../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
 )
 
-/** The protocol's inspector on the command line. It shows a person no form, so whoever decides does so at a terminal. */
+/** The protocol's inspector on the command line. It shows no form, so the user decides at a terminal. */
 export function inspectorClient({ url, token, folder }: Product): JourneyClient {
   const server = [url, '--transport', 'http', '--header', `Authorization: Bearer ${token}`, '--protocol-era', 'modern']
   const run = (...flags: string[]) =>
