@@ -225,8 +225,8 @@ describe('a verdict', () => {
 })
 
 test('it is told our own option, with its credentials, as JSON; its list is asked for without a body', async () => {
-  const headers = ({ question, method, url }: FacilitatorRequest) => ({
-    'x-signed': `${method} ${question} ${url.pathname}`,
+  const headers = ({ action, method, url }: FacilitatorRequest) => ({
+    'x-signed': `${method} ${action} ${url.pathname}`,
   })
   await ask({ status: 200, body: {} }, facilitator => facilitator.verify(payment), { headers })
   await ask({ status: 200, body: {} }, facilitator => facilitator.settle(payment), { headers })

@@ -245,9 +245,9 @@ describe('what it is sent', () => {
   test('its credentials go with each request and into no log, also where making them fails', async () => {
     const secret = 'a-secret-of-the-operator'
     let fails = false
-    const headers: RemoteFacilitatorOptions['headers'] = ({ question, url }) => {
+    const headers: RemoteFacilitatorOptions['headers'] = ({ action, url }) => {
       if (fails) throw new Error(`could not sign with ${secret}`)
-      return { authorization: `Bearer ${secret} ${question} ${url.pathname}` }
+      return { authorization: `Bearer ${secret} ${action} ${url.pathname}` }
     }
     topUps = world.compose({ facilitator: await openRemote({ headers }), answerWaitMs: 5_000 })
     const { payment } = await payer(world)

@@ -1,7 +1,7 @@
 import type { PublicClient } from 'viem'
 import { type StakeReader, stakeAnswerMs, stakeDecimals } from '#ledger/accounts/stake-reader.ts'
 
-/** Where stakes are read: any contract whose `balanceOf(address)` returns what an address has staked. */
+/** Where stakes are read: any contract whose `balanceOf(address)` returns how many tokens an address has staked. */
 export interface EvmStakeOptions {
   rpcUrl: string
   contract: string
@@ -58,7 +58,7 @@ class EvmStakeReader implements StakeReader {
   }
 
   #balanceOf(wallet: Address): Promise<bigint> {
-    const question = { address: this.#contract, abi: balanceOf, functionName: 'balanceOf', args: [wallet] } as const
-    return this.#client.readContract(question)
+    const action = { address: this.#contract, abi: balanceOf, functionName: 'balanceOf', args: [wallet] } as const
+    return this.#client.readContract(action)
   }
 }

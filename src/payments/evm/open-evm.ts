@@ -3,9 +3,9 @@ import { rpcRetries, rpcTimeoutMs } from '../bounds.ts'
 import type { Facilitator, OpenRail } from '../facilitators/rail.ts'
 import {
   answerMs,
+  type FacilitatorAction,
   type FacilitatorHeaders,
   FacilitatorHttp,
-  type FacilitatorQuestion,
   RemoteFacilitator,
 } from '../facilitators/remote-facilitator.ts'
 import { EvmSignatures, offerProblem } from './evm-checks.ts'
@@ -53,7 +53,7 @@ export interface RemoteFacilitatorOptions {
   /** Accepts payments from contracts that check their own signatures (EIP-1271); false by default. */
   contractWallets?: boolean
   /** Overrides those of the bounds. */
-  answerMs?: Partial<Record<FacilitatorQuestion, number>>
+  answerMs?: Partial<Record<FacilitatorAction, number>>
 }
 
 /** Sends nothing to the network until it is used. Throws a sentence if the address is not suitable for payments. */

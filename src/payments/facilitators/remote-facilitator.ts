@@ -21,16 +21,16 @@ import {
 import { ChainUnavailable, type PaymentReason, type SignedPayment } from '../payment/payment.ts'
 import type { Facilitator, Settlement, Verdict } from './rail.ts'
 
-export type FacilitatorQuestion = 'verify' | 'settle' | 'supported'
+export type FacilitatorAction = 'verify' | 'settle' | 'supported'
 
 export interface FacilitatorRequest {
-  question: FacilitatorQuestion
+  action: FacilitatorAction
   method: 'GET' | 'POST'
   url: URL
 }
 
 /**
- * Returns the headers that authenticate us at a facilitator, anew for each request, because some sign the path. Never
+ * Returns the headers that authenticate us at a facilitator, newly for each request, because some sign the path. Never
  * logged.
  */
 export type FacilitatorHeaders = (
@@ -55,25 +55,25 @@ class FacilitatorUnreached extends Error {
   override readonly name = 'FacilitatorUnreached'
 }
 
-export const answerMs: Readonly<Record<FacilitatorQuestion, number>> = {
+export const answerMs: Readonly<Record<FacilitatorAction, number>> = {
   verify: facilitatorVerifyMs,
   settle: facilitatorSettleMs,
   supported: facilitatorSupportedMs,
 }
 
-/** Calls an x402 facilitator. Follows no redirect, because a signed payment is meant for it alone. */
+/** Calls an x402 facilitator. Follows no redirect, because a signed payment is meant for this server alone. */
 export class FacilitatorHttp {
   readonly host: string
   readonly #base: URL
   readonly #headers: FacilitatorHeaders
-  readonly #answerMs: Readonly<Record<FacilitatorQuestion, number>>
+  readonly #answerMs: Readonly<Record<FacilitatorAction, number>>
   readonly #agent = new Agent({ connections: facilitatorConnections, connect: { timeout: facilitatorConnectMs } })
 
   /** Throws a sentence if the address is not suitable for payments. */
   constructor(options: {
     url: string
     headers: FacilitatorHeaders
-    answerMs: Readonly<Record<FacilitatorQuestion, number>>
+    answerMs: Readonly<Record<FacilitatorAction, number>>
   }) {
     this.#base = baseOf(options.url)
     this.host = this.#base.host
@@ -85,12 +85,12 @@ export class FacilitatorHttp {
    * Rejects if there was no complete answer in time. The facilitator may then have received the request, unless the
    * error is `FacilitatorUnreached`.
    */
-  async ask(question: FacilitatorQuestion, body?: object): Promise<FacilitatorAnswer> {
+  async ask(action: FacilitatorAction, body?: object): Promise<FacilitatorAnswer> {
     const method = body ? 'POST' : 'GET'
     const url = new URL(this.#base)
-    url.pathname += question
-    const deadline = AbortSignal.timeout(this.#answerMs[question])
-    const headers = await this.#signIn({ question, method, url })
+    url.pathname += action
+    const deadline = AbortSignal.timeout(this.#answerMs[action])
+    const headers = await this.#signIn({ action, method, url })
     try {
       const response = await request(url, {
         dispatcher: this.#agent,
@@ -114,7 +114,7 @@ export class FacilitatorHttp {
     try {
       return await this.#headers(asked)
     } catch {
-      // Whatever failed there may contain a secret in its message.
+      // The message of any failure there may contain a secret.
       throw new FacilitatorUnreached('The headers for the facilitator could not be made.')
     }
   }
@@ -141,7 +141,7 @@ async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   return parsed.ok ? parsed.value : undefined
 }
 
-/** Wraps a failure before the first byte of a request, and no other. */
+/** Wraps a failure before the first byte of a request, and no other failure. */
 function unreachedOr(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return unreachable.has(code) || code === 'UND_ERR_INVALID_ARG'
@@ -149,7 +149,7 @@ function unreachedOr(error: unknown): unknown {
     : error
 }
 
-/** The checks that a remote facilitator is not trusted with, and its rail's wire format. */
+/** The checks that we do not leave to a remote facilitator, and its rail's wire format. */
 export interface RemoteRail<Payment extends SignedPayment> {
   /** CAIP-2. */
   network: string
@@ -169,8 +169,8 @@ export interface RemoteRail<Payment extends SignedPayment> {
 }
 
 /**
- * Lets a remote service verify and settle over HTTP. Nothing is credited on its word, and none of its refusals ends a
- * payment that it was given to settle.
+ * Lets a remote service verify and settle over HTTP. Its word alone credits nothing, and once it was told to settle a
+ * payment, its refusal does not end that payment.
  */
 export class RemoteFacilitator<Payment extends SignedPayment> implements Facilitator<Payment> {
   readonly #http: FacilitatorHttp
@@ -257,7 +257,7 @@ const reasons: Readonly<Record<string, PaymentReason>> = {
 type RemoteVerdict =
   | { says: 'valid' }
   | { says: 'refused'; reason: PaymentReason }
-  /** It could not tell, or reports a wrong signature, which we check ourselves. */
+  /** The facilitator could not tell, or reports a wrong signature, which we check ourselves. */
   | { says: 'nothing' }
 
 function readVerdict({ body }: FacilitatorAnswer): RemoteVerdict {
@@ -282,7 +282,7 @@ const turnedAway: Readonly<Record<number, string>> = {
   429: 'its rate limit is reached',
 }
 
-/** Reads its answer to a settlement; null if it cannot be read, which means that anything may have happened. */
+/** Reads its answer to a settlement; null if it cannot be read, in which case anything may have happened. */
 function readSettlement(
   { status, body }: FacilitatorAnswer,
   isTransaction: (id: string) => boolean,

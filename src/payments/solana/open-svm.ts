@@ -6,9 +6,9 @@ import { FeeBudget } from '../facilitators/fee-budget.ts'
 import type { OpenRail } from '../facilitators/rail.ts'
 import {
   answerMs,
+  type FacilitatorAction,
   type FacilitatorHeaders,
   FacilitatorHttp,
-  type FacilitatorQuestion,
   RemoteFacilitator,
 } from '../facilitators/remote-facilitator.ts'
 import { LocalSvmFacilitator, svmAccountProblem } from './local-svm-facilitator.ts'
@@ -44,7 +44,7 @@ interface RemoteSvmFacilitatorOptions {
   /** Headers that authenticate us at the facilitator, if it requires any. */
   headers?: FacilitatorHeaders
   /** Overrides those of the bounds. */
-  answerMs?: Partial<Record<FacilitatorQuestion, number>>
+  answerMs?: Partial<Record<FacilitatorAction, number>>
 }
 
 const signatureBytes = 64
