@@ -30,7 +30,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/^The wallet's clock says/, 'clock'],
   [/^The wallet holds .* USDC/, 'funds'],
   [/The user has denied/, 'denied'],
-  [/has to approve: .* to a new address/, 'person-payee'],
+  [/has to approve: .* to a new address/, 'approval-payee'],
   [/It is unknown whether/, 'outcome-unknown'],
   [/The service refused the payment/, 'payment-rejected'],
   [/still requires more credit/, 'asked-again'],
@@ -41,7 +41,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/its answer was lost or incomplete/, 'no-answer'],
   [/^Invalid arguments for/, 'arguments'],
   [/ROUTE_NOT_FOUND/, 'no-offer'],
-  [/The user has to approve|wallet approve/, 'person-spend'],
+  [/The user has to approve|wallet approve/, 'approval-spend'],
 ]
 
 const clientRules: Readonly<Record<string, string>> = {
@@ -59,7 +59,7 @@ export const ruleOfSentence = (sentence: string): string =>
   sentences.find(([pattern]) => pattern.test(sentence))?.[1] ?? sentence.slice(0, 60)
 
 export function ruleOfError(error: unknown): string {
-  if (error instanceof ApprovalRequired) return `person-${error.request.kind}`
+  if (error instanceof ApprovalRequired) return `approval-${error.request.kind}`
   if (error instanceof ToolFailure) return ruleOfSentence(error.facts.happened)
   if (error instanceof ClientError) return clientRules[error.kind] ?? error.kind
   if (error instanceof ServiceError) return `threw ${error.status} ${error.kind}`
@@ -73,7 +73,7 @@ export function ruleOfResponse(status: number, refusal: string | null): string {
   return status === 200 ? 'delivered' : `status-${status}`
 }
 
-/** Everything that an error says, to a person, a model or a log. */
+/** Everything that an error says, to a user, a model or a log. */
 export function wordsOf(error: unknown): string {
   const { message, facts, request, body, cause } = error as Record<string, unknown>
   return JSON.stringify([message, facts, request, body, String(cause)], (_, value) =>

@@ -189,7 +189,7 @@ export const topUpAttacks: readonly TopUpCategory[] = [
     variants: [
       refused('redirect', rail => offer(rail, 5), { looksGoTo: elsewhere }),
       honest('outcome-unknown', () => ({ paymentsGoTo: elsewhere }), slowly),
-      refused('person-payee', rail => offer(rail, 5, { payTo: rail.attacker })),
+      refused('approval-payee', rail => offer(rail, 5, { payTo: rail.attacker })),
     ],
   },
   {
@@ -206,7 +206,7 @@ export const topUpAttacks: readonly TopUpCategory[] = [
     stem: 'resource-url-spoof',
     severity: 'high',
     variants: [
-      refused('person-payee', rail => offer(rail, 5, { payTo: rail.attacker }), {
+      refused('approval-payee', rail => offer(rail, 5, { payTo: rail.attacker }), {
         resource: `${provider}/x402/top-up`,
       }),
       refused('redirect', rail => offer(rail, 5), { looksGoTo: elsewhere, resource: `${provider}/x402/top-up` }),
@@ -218,7 +218,7 @@ export const topUpAttacks: readonly TopUpCategory[] = [
           more: { message: 'Our mirror while the main host is repaired' },
         },
         authorised: topUp(rail),
-        rule: 'person-payee',
+        rule: 'approval-payee',
       }),
     ],
   },

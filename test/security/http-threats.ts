@@ -197,7 +197,7 @@ export const httpThreats: readonly Threat[] = [
     id: 'G17',
     threat: 'many large bodies at once, to fill the memory',
     answer:
-      'a limit for the process and a share for each caller, then 429 with Retry-After, which counts towards no abuse block',
+      'a limit for the process and a share for each caller, then 429 with Retry-After, which does not count towards the abuse block',
     shownBy: [shown('service/body-room.test.ts', 'G17: bodies of requests under way have a share of the memory each…')],
   },
   {
@@ -221,7 +221,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G20',
     threat: 'a Forwarded header that is slow to parse, or that hides another address in quotes',
-    answer: 'parsed once from left to right, 4,096 characters at most; only the element’s for parameter counts',
+    answer: 'parsed once from left to right, 4,096 characters at most; only the parameter named `for` counts',
     shownBy: [
       shown(
         'access/identity/trusted-proxies.test.ts',
@@ -235,7 +235,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G21',
     threat: 'a small file that is expensive to read: millions of samples, hours of silence, deeply nested boxes',
-    answer: '400 by its tables and headers, before a packet is read or decoded',
+    answer: '400, judged by its tables and headers before a packet is read or decoded',
     shownBy: [
       shown(
         'engines/video-media/media-rules.test.ts',
@@ -252,7 +252,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G22',
     threat: 'small requests that name large files, to fill the memory',
-    answer: 'each fetched byte counts with the request’s body until the answer is sent; beyond the limit 429',
+    answer: 'fetched bytes count as part of the request’s body until the answer is sent; beyond the limit 429',
     shownBy: [
       shown(
         'service/fetched-bytes.test.ts',

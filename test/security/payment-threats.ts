@@ -67,7 +67,7 @@ export const paymentThreats: readonly Threat[] = [
   {
     id: 'X5',
     threat: 'a settlement whose outcome is unknown',
-    answer: '500 pending with the same payload, never 402, never "nonce used"',
+    answer: '500 pending: the same payload must be sent again; never 402, never "nonce used"',
     shownBy: [
       shown(
         `${payments}/remote-facilitator.test.ts`,

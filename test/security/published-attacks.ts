@@ -161,7 +161,7 @@ export const publishedAttacks: readonly Threat[] = [
   {
     id: '19',
     threat: 'the answer to a settlement is lost',
-    answer: '500 pending with the same payload, never a fresh 402; then 200',
+    answer: '500 pending: the same payload must be sent again, never a fresh 402; then 200',
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
@@ -176,7 +176,7 @@ export const publishedAttacks: readonly Threat[] = [
   {
     id: '20',
     threat: 'the node is down',
-    answer: '500 with the same payload, never a 400; it succeeds when the node is back',
+    answer: '500, never a 400; the same payload succeeds when the node is back',
     shownBy: [here],
   },
   {

@@ -16,8 +16,8 @@ export const walletThreats: readonly Threat[] = [
     threat: 'a consent or an approval that a model gives on its own',
     answer: 'only the user’s decision counts',
     shownBy: [
-      shown('agent/paid-call-person.test.ts', 'a consent that did not come from a person is not sent'),
-      shown('mcp/listing.test.ts', 'its words are plain, and no argument decides for a person'),
+      shown('agent/paid-call-approvals.test.ts', 'a consent that did not come from the user is not sent'),
+      shown('mcp/listing.test.ts', 'its words are plain, and no argument decides for the user'),
     ],
   },
   {
@@ -124,7 +124,7 @@ export const walletThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'agent/refill.test.ts',
-        'is refilled once, and then not before a person has looked',
+        'is refilled once, and then not before the owner has checked',
         'and neither where it grants a little of it',
         'gets no more than the day allows where it shows each refill once',
       ),
