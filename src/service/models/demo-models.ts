@@ -31,12 +31,12 @@ import type {
 
 export interface DemoEngines {
   chat: ChatEngine
-  /** These need nothing, and are always included. */
+  /** Created if absent, because they need no settings. */
   embeddings?: EmbeddingEngine
   images?: ImageEngine
-  pictures?: DemoImageEdits
+  imageEdits?: DemoImageEdits
   video: VideoEngine
-  /** It needs a folder to work in; without one there is no music. */
+  /** Needs a work folder; without it, there is no music. */
   music?: MusicEngine
 }
 
@@ -44,13 +44,13 @@ export interface DemoEngines {
 const createdAt = 1_793_491_200
 
 /** The models of a service without engines of its own; the text of each says that it is a demonstration. */
-export function demoModels({ chat, embeddings, images, pictures, video, music }: DemoEngines): Model[] {
+export function demoModels({ chat, embeddings, images, imageEdits, video, music }: DemoEngines): Model[] {
   const worker = demoImageWorker()
   return [
     demoChat(chat),
     demoEmbedding(embeddings ?? new DemoEmbeddings()),
     demoImage(images ?? new DemoImages(worker)),
-    ...demoImageInputModels(pictures ?? new DemoImageEdits(worker)),
+    ...demoImageInputModels(imageEdits ?? new DemoImageEdits(worker)),
     demoVideo(video, 'demo-video', 'inline'),
     demoVideo(video, 'demo-video-url', 'download_url'),
     demoStudio(video),
@@ -104,7 +104,7 @@ const demoEmbedding = (engine: EmbeddingEngine): EmbeddingModel => ({
   id: 'demo-embedding',
   name: 'Demo embedding',
   description:
-    'A demonstration without a model behind it: vectors of the words and parts of words in a text, near each other where texts share them.',
+    'A demonstration without a model: vectors of the words and parts of words in a text. Texts that share many of them get similar vectors.',
   createdAt,
   privacy: 'private',
   traits: ['default'],
@@ -121,7 +121,7 @@ const demoImage = (engine: ImageEngine): ImageModel => ({
   type: 'image',
   id: 'demo-image',
   name: 'Demo image',
-  description: 'A demonstration: a real PNG of colours that follow from the prompt, with its words in it.',
+  description: 'A demonstration: a real PNG that shows the words of the prompt, on colours that depend on it.',
   createdAt,
   privacy: 'private',
   traits: ['default'],
@@ -239,7 +239,7 @@ const demoConsent: ConsentPolicy = {
 
 function perMillion(usd: string): bigint {
   const pico = pricePerMillion(usd)
-  if (pico === null) throw new Error(`${usd} is no price.`)
+  if (pico === null) throw new Error(`${usd} is not a price.`)
   return pico
 }
 
@@ -270,7 +270,7 @@ const demoTranscription = (): TranscriptionModel => ({
   type: 'asr',
   id: 'demo-asr',
   name: 'Demo transcription',
-  description: 'A demonstration that hears no words, and says so: it measures a recording and answers how long it is.',
+  description: 'A demonstration that does not recognise speech: it measures how long a recording is, and answers with a sentence about it.',
   engineModel: 'demo-asr',
   hasTimestamps: false,
   longestSeconds: 3_600,
@@ -284,7 +284,7 @@ export const demoMusic = (engine: MusicEngine): MusicModel => ({
   type: 'music',
   id: 'demo-music',
   name: 'Demo music',
-  description: 'A demonstration without a model behind it: real audio, a melody of tones that follows from the prompt.',
+  description: 'A demonstration without a model: real audio with a melody that depends on the prompt.',
   engineModel: 'demo-music',
   durations: { default: 8, least: 1, most: 30 },
   promptCharacters: { least: 1, most: 1_000 },
@@ -307,7 +307,7 @@ const shared = {
   mostPixels: 16_777_216,
 } as const
 
-/** Demonstrations that start from an image; the text of each says that it is one. */
+/** Demonstrations that start from an image; the text of each says so. */
 const demoImageInputModels = (engine: EditEngine & UpscaleEngine & BackgroundEngine): ImageInputModel[] => [
   demoEdit(engine),
   demoUpscale(engine),
@@ -320,7 +320,7 @@ const demoEdit = (engine: EditEngine): EditModel => ({
   id: 'demo-edit',
   name: 'Demo edit',
   description:
-    'A demonstration: images side by side, changed where the prompt says grey, sepia, invert, brighter, darker or mirror, with its words over the lower edge.',
+    'A demonstration: the images side by side above the prompt, whose words grey, sepia, invert, brighter, darker and mirror change them.',
   engineModel: 'demo-edit',
   promptCharacters: 2_000,
   formats: ['png'],
@@ -349,7 +349,7 @@ const demoBackground = (engine: BackgroundEngine): BackgroundModel => ({
   id: 'demo-background',
   name: 'Demo background removal',
   description:
-    'A demonstration without a model behind it: what has the colour of the border, and can be reached from there, becomes transparent.',
+    'A demonstration without a model: makes the area transparent that touches the border and has its colour.',
   engineModel: 'demo-background',
   price: { perImageMicroUsd: microUsd(10_000) },
   engine,

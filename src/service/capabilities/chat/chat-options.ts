@@ -16,7 +16,7 @@ import type { TextModel } from '../../models/model.ts'
 export interface ChatOptions {
   model: string
   echo: ServiceParametersEcho
-  /** The engine searches by itself, and the service's standard search is skipped. */
+  /** The engine itself searches, and the service's standard search is skipped. */
   searchesX: boolean
 }
 
@@ -44,7 +44,7 @@ const hasTool = ({ tools }: Pick<ChatCompletionRequest, 'tools'>, name: 'web_sea
   (tools ?? []).some(({ type }) => type === name)
 
 const echoOf = (asked: ServiceParameters, mayAlwaysSearch: boolean): ServiceParametersEcho => ({
-  // The contract has models that support this, but this service has none.
+  // The contract allows models that support this, but this service has none.
   enable_e2ee: false,
   enable_web_search: asked.enable_web_search ?? (mayAlwaysSearch ? 'auto' : 'off'),
   enable_web_citations: asked.enable_web_citations ?? false,
@@ -91,7 +91,8 @@ interface Asked {
 
 /**
  * Returns the request for the engine: the members that it may get, the messages of the service (brief §1.5) and of the
- * character before the caller's, thinking off if requested, and without the tools that the service itself provides.
+ * character before the caller's, with thinking turned off if requested, and without the tools that the service itself
+ * provides.
  */
 export function engineRequest(
   request: ChatCompletionRequest,
@@ -100,7 +101,7 @@ export function engineRequest(
   const { service_parameters: _own, tools, ...forwarded } = requestFor(model.engine, request)
   const instructions = [echo.include_service_system_prompt ? prompts.service : '', prompts.character].filter(Boolean)
   const ownTools = tools?.filter(({ type }) => type !== 'web_search' && type !== 'x_search')
-  // Only this service knows some of the ways in which clients write the limit.
+  // Only this service knows some of the member names by which clients set the limit.
   const limit = askedTokens(request)
   return {
     ...forwarded,
@@ -118,18 +119,18 @@ export const effortOfNone = ({ capabilities }: TextModel): 'none' | undefined =>
   return supportsReasoningEffort && (reasoningEffortOptions?.includes('none') ?? true) ? 'none' : undefined
 }
 
-/** Checks that the model accepts the media in a conversation, as bytes or at an address. Throws `invalidRequest`. */
+/** Checks that the model accepts the media in a conversation, as bytes or by URL. Throws `invalidRequest`. */
 export function checkChat(model: TextModel, request: ChatCompletionRequest): void {
   checkTools(model, request)
-  let pictures = 0
+  let images = 0
   for (const [index, { content }] of request.messages.entries()) {
     if (!Array.isArray(content)) continue
     for (const [place, part] of content.entries()) {
       if (part.type === 'text') continue
       const path = ['messages', index, 'content', place]
       checkPart(model, part, path)
-      if (part.type === 'image_url') pictures++
-      if (pictures > 1 && !model.capabilities.supportsMultipleImages) {
+      if (part.type === 'image_url') images++
+      if (images > 1 && !model.capabilities.supportsMultipleImages) {
         throw fieldError(path, `${model.id} accepts one image for each request`)
       }
     }
@@ -179,7 +180,7 @@ function checkPart(model: TextModel, part: Exclude<ContentPart, { type: 'text' }
 export const tokensOfAnswer = (request: ChatCompletionRequest): number =>
   request.stream ? Number.POSITIVE_INFINITY : tokensWithin(request, tokenBytes)
 
-/** Returns the fewest tokens of an answer that was too large all the same, such as one with long runs of spaces. */
+/** Returns the fewest tokens of an answer that was too large after all, for example because of long runs of spaces. */
 export const tokensOfTooLarge = (request: ChatCompletionRequest): number => tokensWithin(request, longTokenBytes)
 
 function tokensWithin({ logprobs, top_logprobs: top }: ChatCompletionRequest, textBytes: number): number {

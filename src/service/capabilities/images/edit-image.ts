@@ -52,13 +52,13 @@ async function edit(call: Call, { body, sources }: EditOrder, service: Service) 
   }
   const amount = editPrice(model, asked)
   await requireFunds(call, amount)
-  const pictures: ImageFile[] = []
+  const images: ImageFile[] = []
   // One after another: each may have to be fetched, and all of them stay in memory.
   for (const source of sources) {
-    pictures.push(await sourceImage(source, { model, fetcher: call.fetcher, signal: call.signal }))
+    images.push(await sourceImage(source, { model, fetcher: call.fetcher, signal: call.signal }))
   }
   const { engineModel } = model
-  const make = () => model.engine.edit({ request: { ...asked, images: pictures }, engineModel, signal: call.signal })
+  const make = () => model.engine.edit({ request: { ...asked, images }, engineModel, signal: call.signal })
   const { safe_mode: safeMode } = body
   const order = {
     model,
@@ -157,7 +157,7 @@ function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: Im
   throw tooLargeImage(['image'], problem)
 }
 
-/** Timeout of fetching an image that a request names by address; its caller waits. */
+/** Timeout of fetching an image that a request names by URL; its caller waits. */
 export const imageFetchMs = 20_000
 
 interface ImageSource {

@@ -63,15 +63,15 @@ async function answerGenerateImage(call: Call, body: GenerateImageRequest, servi
   return sellGeneratedImages(call, { model, request, replyOf }, service)
 }
 
-function bytesOf({ pictures: [bytes = Buffer.alloc(0)], format }: Made): BytesReply {
+function bytesOf({ images: [bytes = Buffer.alloc(0)], format }: Made): BytesReply {
   return { kind: 'bytes', mimeType: `image/${format}`, bytes }
 }
 
-function jsonOf(requestId: string, { pictures, startedAtMs, endedAtMs }: Made): JsonReply {
+function jsonOf(requestId: string, { images, startedAtMs, endedAtMs }: Made): JsonReply {
   const total = endedAtMs - startedAtMs
   return json({
     id: `generate-image-${requestId}`,
-    images: pictures.map(bytes => bytes.toString('base64')),
+    images: images.map(bytes => bytes.toString('base64')),
     timing: { inferenceDuration: total, inferencePreprocessingTime: 0, inferenceQueueTime: 0, total },
   })
 }
@@ -92,10 +92,10 @@ async function answerSimpleImage(call: Call, body: SimpleImageRequest, service: 
     {
       model,
       request,
-      replyOf: ({ pictures, endedAtMs }) =>
+      replyOf: ({ images, endedAtMs }) =>
         json({
           created: Math.floor(endedAtMs / 1000),
-          data: pictures.map(bytes => {
+          data: images.map(bytes => {
             const base64 = bytes.toString('base64')
             return asUrl ? { url: `data:image/${format};base64,${base64}` } : { b64_json: base64 }
           }),
@@ -134,7 +134,7 @@ function checkImage(model: ImageModel, request: GenerateImageRequest): void {
     if (model.styles.length === 0) throw notTaken(model, 'style_preset')
     throw fieldError(['style_preset'], `is not supported by ${model.id}; allowed values: ${model.styles.join(', ')}`)
   }
-  // The record covers all other choices, and no model offers one that its engine does not support.
+  // The record covers all other choices, and no model offers a choice that its engine does not support.
   const variants = request.variants === 1 ? undefined : request.variants
   requireCarried(model, { variants, cfg_scale: request.cfg_scale })
   if (request.return_binary && request.variants > 1) {
@@ -142,7 +142,7 @@ function checkImage(model: ImageModel, request: GenerateImageRequest): void {
   }
 }
 
-/** Whether there is a choice; otherwise the contract's `steps` is only a hint, which the engine does not get. */
+/** Whether there is a choice; if not, the contract's `steps` is only a hint, which the engine does not get. */
 const hasSteps = ({ steps }: ImageModel): boolean => steps.max > 1
 
 function checkFormat(model: ImageModel, field: string, format: ImageFormat | null | undefined): void {

@@ -68,7 +68,7 @@ interface ImageOrder {
 }
 
 export interface Made {
-  pictures: readonly Buffer[]
+  images: readonly Buffer[]
   format: ImageFormat
   startedAtMs: number
   endedAtMs: number
@@ -81,7 +81,7 @@ export async function sellGeneratedImages(call: Call, { model, request, replyOf 
     const { signal } = call
     const startedAtMs = service.clock.now()
     const { engineModel } = model
-    const pictures = await moderatedImages(
+    const images = await moderatedImages(
       call,
       {
         ...request,
@@ -93,18 +93,18 @@ export async function sellGeneratedImages(call: Call, { model, request, replyOf 
       service,
     )
     signal.throwIfAborted()
-    const reply = replyOf({ pictures, format: request.format, startedAtMs, endedAtMs: service.clock.now() })
-    return { value: reply, lines: imageLines(model, pictures.length), alsoCommit: () => call.keep(() => reply) }
+    const reply = replyOf({ images, format: request.format, startedAtMs, endedAtMs: service.clock.now() })
+    return { value: reply, lines: imageLines(model, images.length), alsoCommit: () => call.keep(() => reply) }
   })
 }
 
 /** A result that is not an image in the requested format is not sold. */
-function checked(pictures: readonly Buffer[], { count, format }: ImageRequest): readonly Buffer[] {
-  const areGood = pictures.every(bytes => bytes.length <= imageFileBytes && typeOfBytes(bytes) === format)
-  if (pictures.length === 0 || pictures.length > count || !areGood) {
+function checked(images: readonly Buffer[], { count, format }: ImageRequest): readonly Buffer[] {
+  const areGood = images.every(bytes => bytes.length <= imageFileBytes && typeOfBytes(bytes) === format)
+  if (images.length === 0 || images.length > count || !areGood) {
     throw new Error(`The engine returned no ${format} for this request.`)
   }
-  return pictures
+  return images
 }
 
 interface ModeratedWork {
@@ -165,7 +165,7 @@ function tellEngine(call: Call, told: EngineFinding): void {
   if (told.containsMinor !== undefined) call.set(containsMinor, told.containsMinor)
 }
 
-/** Safe mode is a policy too: what it blurs violates it. An engine's finding is never withdrawn. */
+/** Safe mode is a policy too, so an image that it blurs violates a policy. An engine's finding is never withdrawn. */
 function tell(
   call: Call,
   findings: readonly ImageFinding[],
@@ -186,8 +186,8 @@ function tell(
 const picoPerMicro = 1_000_000n
 
 /** One line for all images of a request. */
-function imageLines({ price }: Pick<ImageModel, 'price'>, pictures: number): Line[] {
-  const units = BigInt(pictures)
+function imageLines({ price }: Pick<ImageModel, 'price'>, images: number): Line[] {
+  const units = BigInt(images)
   const unitPricePicoUsd = price.perImageMicroUsd * picoPerMicro
   return [{ sku: 'image.generation', units, unitPricePicoUsd, amount: microUsd(units * price.perImageMicroUsd) }]
 }
@@ -204,6 +204,6 @@ export function editPrice({ price }: EditModel, { resolution, quality }: Pick<Ed
   return byQuality ?? price.resolutions?.[named] ?? price.perImageMicroUsd
 }
 
-/** Returns the price in the record: for up to twice the size, or beyond. */
+/** Returns the price in the record: for a scale up to two, or for a larger one. */
 export const upscalePrice = ({ price }: UpscaleModel, scale: number): MicroUsd =>
   scale <= 2 ? price.twiceMicroUsd : price.fourTimesMicroUsd

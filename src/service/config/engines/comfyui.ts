@@ -24,10 +24,10 @@ export const comfyKind = defineEngineKind({
   name: 'comfyui',
   options,
   engines: {
-    image: picturesOf('image'),
-    inpaint: picturesOf('inpaint'),
-    upscale: picturesOf('upscale'),
-    background: picturesOf('background'),
+    image: imagesOf('image'),
+    inpaint: imagesOf('inpaint'),
+    upscale: imagesOf('upscale'),
+    background: imagesOf('background'),
     tts: (given, around) => keptAs('tts', given, around, comfy => new ComfySpeech(comfy)),
     music: (given, around) => {
       const workFolder = join(around.folder, 'music', around.upstream)
@@ -40,7 +40,7 @@ export const comfyKind = defineEngineKind({
   },
 })
 
-function picturesOf(type: string) {
+function imagesOf(type: string) {
   return (given: Options, around: EngineSurroundings): ComfyImages =>
     keptAs(type, given, around, comfy => new ComfyImages(comfy))
 }
