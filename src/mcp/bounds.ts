@@ -1,7 +1,7 @@
 import { hourMs, minuteMs } from '#contract/time.ts'
 
-/** How long a question may stay open in a client, in milliseconds: long enough to read a policy. */
-export const questionMs = 10 * minuteMs
+/** How long a request for approval stays open in a client, in milliseconds: long enough to read a policy. */
+export const approvalFormMs = 10 * minuteMs
 
 /** How long a call waits while the user makes a wallet, in milliseconds. Clients wait a minute for a call. */
 export const walletWaitMs = 40_000
@@ -9,7 +9,10 @@ export const walletWaitMs = 40_000
 /** How often a waiting call reports progress, so that the client keeps waiting. */
 export const walletReportMs = 5_000
 
-/** How long a signed state is valid, in seconds. It outlives its question, so that a late click still counts. */
+/**
+ * How long a signed state is valid, in seconds. It outlives the form that it belongs to, so that a late click still
+ * counts.
+ */
 export const stateSeconds = 15 * 60
 
 /** Largest message on stdio, in bytes; SDKs refuse more than this on either side. */
@@ -45,7 +48,7 @@ export const httpDrainMs = 5_000
 
 /**
  * HTTP sessions of clients with protocols before 2026-07. Each holds one server and perhaps a stream. A machine has few
- * assistants, and one that returns after hours starts a new session by itself.
+ * assistants, and one that returns after hours starts a new session automatically.
  */
 export const sessionLimits = { open: 64, idleMs: 4 * hourMs } as const
 

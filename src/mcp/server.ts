@@ -5,8 +5,8 @@ import {
   Server,
   type Transport,
 } from '@modelcontextprotocol/server'
-import { questionsInARow } from '#toolkit/bounds.ts'
-import { listingMs, questionMs } from './bounds.ts'
+import { approvalsInARow } from '#toolkit/bounds.ts'
+import { approvalFormMs, listingMs } from './bounds.ts'
 import { serveTasks, serveTools, withTasks } from './calls/call-tool.ts'
 import { serveCompletions, servePrompts, serveResources } from './calls/prompts-and-resources.ts'
 import type { McpContext } from './context.ts'
@@ -37,7 +37,7 @@ export function makeServer({ name, version }: ServerName, listing: Listing, mcp:
       },
       requestState: { verify: mcp.states.verify },
       // One more than we ask, so that the last answer still fits.
-      inputRequired: { maxRounds: questionsInARow + 1, roundTimeoutMs: questionMs },
+      inputRequired: { maxRounds: approvalsInARow + 1, roundTimeoutMs: approvalFormMs },
       jsonSchemaValidator: noValidator,
     },
   )

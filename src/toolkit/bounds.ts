@@ -3,7 +3,7 @@ import { hourMs, minuteMs } from '#contract/time.ts'
 /** The strictest assistants wait about 60 s for a call, so a wait stays well below that. */
 export const longestWaitSeconds = 45
 
-/** Assistants move longer answers into files, out of the model's sight. */
+/** Assistants move longer answers into files, where the model does not see them. */
 export const answerCharacters = 48_000
 
 /**
@@ -43,13 +43,10 @@ export const modelRows = { default: 10, maximum: 20 } as const
 /** Longest untrusted description of a model. */
 export const descriptionCharacters = 160
 
-/**
- * Images in one question or one video request
- * (brief §2.6: at most nine references; published contract §7.4: three to edit).
- */
+/** Images in one prompt, in one video request (brief §2.6) and in one edit (published contract §7.4). */
 export const imagesInCall = { chat: 8, reference: 9, edit: 3 } as const
 
-/** Recordings and videos in one question, and earlier messages before it. */
+/** Recordings and videos in one prompt, and earlier messages before it. */
 export const chatMedia = { audio: 4, videos: 2, history: 200 } as const
 
 /** Similar models to name if one does not exist. */
@@ -63,7 +60,10 @@ export const resourceRows = { shown: 50, looked: 100, files: 100 } as const
 /** Largest saved file within one message: base64 adds a third, and transports refuse messages above 10 MiB. */
 export const resourceFileBytes = 6 * 1024 * 1024
 
-/** How long a client may cache: a list of models is this old here too, and money changes with every call. */
+/**
+ * How long a client may cache an answer: the list of models is cached as long here too, and money changes with every
+ * call.
+ */
 export const keepMs = { models: 5 * minuteMs, money: 0, files: hourMs } as const
 
 /** Texts per embedding call: the most that services accept. */
@@ -80,8 +80,8 @@ export const reportedCharges = 5_000
 /** Values of one choice to show: some models have two hundred voices. */
 export const choiceNames = 40
 
-/** Questions to the user within one call; a call needs at most a payee, a price and a consent. */
-export const questionsInARow = 3
+/** Requests for approval within one call; a call needs at most a payee, a price and a consent. */
+export const approvalsInARow = 3
 
 /** Minimum time between two progress messages of one call, in milliseconds, because users cannot read faster ones. */
 export const progressEveryMs = 500
@@ -94,7 +94,7 @@ export const progressCharacters = 200
  */
 export const loopbackConnections = 256
 
-/** Named as in Node; in milliseconds and bytes. */
+/** Names as in Node; in milliseconds and bytes. */
 export const loopbackServerOptions = {
   headersTimeout: 15_000,
   requestTimeout: 60_000,

@@ -1,6 +1,6 @@
 import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
-/** Every bound of the wallet, with its unit and why that number. */
+/** Every limit of the wallet, with its unit and the reason for the number. */
 
 /** Several assistants share the file. A decision takes milliseconds, so after this time another process is stuck. */
 export const busyTimeoutMs = 10_000
@@ -36,25 +36,26 @@ export const deadMarginWithoutChainMs = 600_000
 /** Two top-ups after a 402 within this time mean that the first one did not help; neither would a third. */
 export const cooldownMs = 60_000
 /**
- * A refill that the user was asked about, or that failed, is reconsidered after this time, because calls are frequent.
+ * A refill that needs the user's approval, or that failed, is tried again after this time, because calls are frequent.
  */
 export const refillAgainMs = 60_000
 /**
- * This fraction of a refill must show in the next reported credit, or refilling stops; calls spend some in the
- * meantime.
+ * This fraction of a refill must show up in the next reported credit, or refilling stops. Calls spend some of it
+ * meanwhile.
  */
 export const refillShown = { numerator: 1n, denominator: 2n }
 /**
- * A 402 that was sent before a payment was credited arrives within this time after it: check again instead of paying.
+ * A 402 that was sent before a payment was credited arrives within this time after the payment: check again instead of
+ * paying.
  */
 export const lookAgainMs = 10_000
 
-/** The setting's value instead of a node's address, to use no node. */
+/** The value of the setting that means: ask no node. */
 export const noNode = 'none'
 
 /** Timeout of a node request that signing or ending a payment depends on. */
 export const nodeTimeoutMs = 10_000
-/** Timeout of reading a balance or a chain's time: a silent node refuses nothing, so it must not take long. */
+/** Timeout for a balance or a chain's time. A silent node is no reason to refuse, so the wait must be short. */
 export const lookTimeoutMs = 3_000
 /** Most answers are a few hundred bytes; a Base block lists the hashes of its transactions, thousands at most. */
 export const nodeAnswerBytes = 1_048_576
@@ -87,7 +88,7 @@ export const maxExtraBytes = 2_048
 /** EIP-712 names are short words. */
 export const maxTokenNameLength = 64
 export const maxOriginLength = 2_048
-/** Longest purpose of a payment or call in a receipt or question. */
+/** Longest purpose of a payment or call in a receipt or a request for approval. */
 export const maxPurposeLength = 200
 /** Longest untrusted reason that is stored with a payment. */
 export const maxReasonLength = 120
@@ -106,45 +107,51 @@ export const sendTimeoutMs = 120_000
 /** Open payments that one recovery handles; more than one is already unusual. */
 export const maxRecovered = 50
 
-/** How long a question stays open; long enough to find the terminal. */
-export const questionLifeMs = hourMs
-/** How long an unused approval is valid; a consent is valid for its one request for as long. */
+/** How long a request for approval stays open; long enough to find the terminal. */
+export const requestLifeMs = hourMs
+/** How long an unused approval is valid; the same for a consent to its one request. */
 export const approvalLifeMs = 30 * minuteMs
 /**
- * The number of questions that the user can read; fewer per group, so that a looping assistant leaves room for others.
+ * The number of requests for approval that a user can read. Each group may have fewer, so that an assistant in a loop
+ * leaves room for others.
  */
 export const maxPendingApprovals = 50
-export const maxPendingOfSort = 10
-/** How many unanswered questions can still be shown by id; a loop creates more, each as long as its text. */
+export const maxPendingOfGroup = 10
+/**
+ * How many requests that ended undecided can still be shown by id. A loop creates more, and each is as long as its
+ * text.
+ */
 export const keptUnanswered = 200
 /** Most rows in one list. */
 export const maxListed = 1_000
-/** Longest name in the line that summarizes a question. */
+/** Longest name in the line that summarizes a request for approval. */
 export const maxNameLength = 80
 /**
- * How long a denial counts: as long as an approval, so that the user is not asked again while the assistant keeps
+ * How long a denial is valid: as long as an approval, so that the user is not asked again while the assistant keeps
  * trying.
  */
 export const denialLifeMs = 30 * minuteMs
-/** How much of a prompt a question stores and shows: whole sentences in the question, a few words in a list. */
+/**
+ * How much of a prompt a request for approval stores and shows: whole sentences in the request, a few words in a list.
+ */
 export const maxPromptLength = 400
 export const quotedCharacters = 200
 export const quotedInShortCharacters = 48
 /** Longest path to store. Systems allow longer ones, which no user reads. */
 export const maxFileNameLength = 300
-/** Files that one question names: more than any call has today. */
+/** Files that one request for approval names: more than any call has today. */
 export const maxFilesNamed = 12
-/** What a question was about is deleted a day after its end, like the answers of paid calls. */
+/** The details of a request for approval are deleted a day after it ends, like the answers of paid calls. */
 export const aboutKeptMs = dayMs
 
 /** A policy is a page or two; it is stored whole or not at all. */
 export const maxPolicyTextLength = 100_000
 
-/** A caller that is refused and retries adds no information within an hour. */
+/** If the same call is refused again within an hour, the repeat adds no information. */
 export const sameRefusalMs = hourMs
 /**
  * Refusals to keep, some 4 MB. Their number is limited because a loop creates many, and their age because old ones are
- * useless after a year.
+ * of no use after a year.
  */
 export const keptRefusals = 5_000
 export const refusalsKeptMs = 365 * dayMs
@@ -160,12 +167,12 @@ export const maxKeyDerivationLogN = 20
 export const maxKeyFileBytes = 4_096
 export const minPassphraseLength = 8
 export const maxPassphraseLength = 1_024
-/** A larger settings file is not ours. */
+/** A larger settings file cannot have been written for farebox. */
 export const maxSettingsFileBytes = 65_536
-/** Which journal counts for a key: an address, an id and a path. */
+/** Size of a note about which journal belongs to a key: an address, an id and a path. */
 export const maxNoteBytes = 16_384
 
-/** One decides while others read. */
+/** One connection decides while others read. */
 export const journalConnections = 3
 /** Timeout of one attempt to connect to the journal. */
 export const journalConnectMs = 5_000
@@ -186,15 +193,15 @@ export const unitLifeMs = dayMs
 /** Media sent with a consent that are remembered for other requests: years of a busy assistant. */
 export const keptAttestedMedia = 10_000
 
-/** A transfer out settles in seconds; a short life limits how long one without an answer stays open. */
+/** A transfer out settles in seconds. A short life limits how long a transfer without an answer stays open. */
 export const transferSeconds = 300
-/** One that is printed is submitted by a person, from another wallet. */
+/** The owner submits a printed transfer by hand, from another wallet. */
 export const printedTransferSeconds = 3_600
 /** A facilitator waits for a block before it answers, on a slow chain a minute. */
 export const facilitatorSettleMs = 90_000
 export const facilitatorSupportedMs = 10_000
 /** A settlement is a few hundred bytes; a list of what is supported has some dozen networks. */
 export const facilitatorAnswerBytes = 262_144
-/** After the facilitator's answer, how long the chain is asked whether it has the transfer: finality on Solana takes 13 s. */
+/** How long the chain is asked for the transfer after the facilitator's answer: finality on Solana takes 13 s. */
 export const transferFollowMs = 45_000
 export const transferPollMs = 1_000

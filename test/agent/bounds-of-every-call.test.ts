@@ -333,7 +333,7 @@ test.each([
     'A chat with demo-chat',
     'Hello?',
   ],
-] as const)('what has no price is named for a person (row %#)', async (operation, body, what, prompt) => {
+] as const)('a call without a price is described for the user (row %#)', async (operation, body, what, prompt) => {
   const price = await priceCall(client, models, operation, body)
   expect(price.what).toBe(what)
   expect(askedAbout(body, null, price.amountMicroUsd)).toMatchObject({

@@ -6,7 +6,7 @@ import type { ApprovalDecision, ConsentRequest } from '#toolkit/approval.ts'
 import { questionOf } from './outcome-of.ts'
 import { payingAgents } from './paying-agent.ts'
 import { policyText } from './pretend-service.ts'
-import { person, post } from './program-fetch.ts'
+import { post, user } from './program-fetch.ts'
 
 const { setUp, open } = payingAgents()
 
@@ -88,7 +88,7 @@ test.each([
   ['takes what its own code says for the user', { demo: confirmed }, 0, 200],
 ])('a request of a program %s', async (_what, consents, times, status) => {
   const { server, agent } = await afterConsent()
-  const { asked, ask } = person(yes)
+  const { asked, ask } = user(yes)
   const fetch = payingFetch(agent, { takesConsents: true, ask })
   const body = { model: 'm', prompt: 'a dog', duration: '5s', image_url: ada, consents }
   const answer = await post({ fetch, server }, '/video/queue', body)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PretendOptions } from './pretend-service.ts'
-import { fetches, no, person, post } from './program-fetch.ts'
+import { fetches, no, post, user } from './program-fetch.ts'
 
 const { open } = fetches()
 
@@ -32,7 +32,7 @@ describe('vectors and images have the price of their record', () => {
     ['/embeddings', { model: 'v', input: 'x'.repeat(3_000_000) }, 403],
     ['/embeddings', { model: 'p', input: 'a text' }, 404],
   ])('%s is asked of nobody', async (path, body, status) => {
-    const { ask, asked } = person(no)
+    const { ask, asked } = user(no)
     const opened = await open({ instead, rules: { ask }, settings: { maxCallUsd: '2' } })
     expect((await post(opened, path, body)).status).toBe(status)
     expect(asked).toEqual([])

@@ -75,7 +75,7 @@ describe('tools for OpenAI’s function calls', () => {
     expect((await openAiTools(agent).answer(call('wallet_status', ''))).content).toMatch(/0x/)
   })
 
-  test('what a person decides is a text to be shown, and nothing is bought', async () => {
+  test('what the user must decide is a text to show, and nothing is bought', async () => {
     const { agent, service } = await open({ askAboveUsd: '0' })
     const { content } = await openAiTools(agent).answer(call('chat', '{"model":"m","prompt":"hi"}'))
     expect(content).toMatch(/needs the user’s approval.*farebox wallet approve/s)

@@ -68,7 +68,7 @@ async function lostCall(options: PretendOptions, agent: Partial<AgentSetUp> = {}
   return calm
 }
 
-test('a person who has agreed to a call is not asked again for its answer', async () => {
+test('a user who has approved a call is not asked again for its answer', async () => {
   let isAway = false
   const { server, agent } = await setUp(
     {

@@ -59,7 +59,7 @@ test('it tells its address and where its token lies; who has read it is served, 
   expect(server.said()).not.toContain(token)
 }, 60_000)
 
-test('the token stays over a restart, and a person reads the address and its path', async () => {
+test('the token stays the same over a restart, and the user reads the address and the token’s path', async () => {
   const folder = temporaryFolder()
   const first = await spawnHttp(folder)
   expect(first.first).toMatch(/^farebox mcp is ready at http:\/\/127\.0\.0\.1:\d+\/mcp$/)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Fetch, refusalHeader } from '#agent/fetch/refused-answer.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
-import { chat, fetches, messages, type Opened, person, post, video, yes } from './program-fetch.ts'
+import { chat, fetches, messages, type Opened, post, user, video, yes } from './program-fetch.ts'
 
 const { open, closing } = fetches()
 
@@ -75,7 +75,7 @@ describe('a call is held against the caps before it is sent', () => {
     ['/embedding', '/embeddings'],
     ['/chat/completion', '/chat/completions'],
   ])('a request to %s is told to go to %s, and nobody is asked about it', async (path, meant) => {
-    const { ask, asked } = person(yes)
+    const { ask, asked } = user(yes)
     const opened = await open({ rules: { ask } })
     const { status, error } = await refused(await post(opened, path, { model: 'm' }))
     expect([status, error.code, asked]).toEqual([403, 'not-allowed', []])

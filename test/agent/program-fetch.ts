@@ -32,8 +32,8 @@ export const messages = [{ role: 'user', content: 'hi' }]
 export const chat = { model: 'm', messages }
 export const video = { model: 'm', prompt: 'a cat', duration: '5s', image_url: 'https://x.example/a.png' }
 
-/** Answers every question the same, and keeps them. */
-export function person(answer: ApprovalDecision) {
+/** A user who decides every request the same; keeps the requests. */
+export function user(answer: ApprovalDecision) {
   const asked: ApprovalRequest[] = []
   const ask = (question: ApprovalRequest) => {
     asked.push(question)

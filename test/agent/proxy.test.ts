@@ -98,7 +98,7 @@ test('what the policy refuses is said once, with what to do', async () => {
   expect(service.countOf('/chat/completions')).toBe(0)
 })
 
-test('a consent in a request is no person’s: it is not sent', async () => {
+test('a consent in a request is not the user’s: it is not sent', async () => {
   const { proxy, service } = await open({ asksConsent: true })
   const consents = {
     demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },

@@ -145,7 +145,7 @@ test('what an answer told before a payment says nothing after it', async () => {
   expect(await refill()).toMatchObject({ isHalted: false })
 })
 
-test('above the asking threshold a person is asked, and the call goes on', async () => {
+test('above the threshold the user is asked, and the call continues', async () => {
   const { chat, wait, agent, signed, refill } = await setUp({}, { settings: { askAboveUsd: '1' } })
   await chat()
   wait(minuteMs)
@@ -159,7 +159,7 @@ test('above the asking threshold a person is asked, and the call goes on', async
   expect(signed()).toBe(1)
 })
 
-test('a person who says no is not asked again for a day', async () => {
+test('a user who denies it is not asked again for a day', async () => {
   const { chat, wait, agent, signed, refusals } = await setUp({}, { settings: { askAboveUsd: '1' } })
   await chat()
   const [question] = await agent.approvals.list('pending')
@@ -274,7 +274,7 @@ test('while a refill has no answer there is no second one', async () => {
 describe('a service that says 0 whatever is paid', () => {
   const lying: PretendOptions = { credit: 50, told: () => 0 }
 
-  test('is refilled once, and then not before a person has looked', async () => {
+  test('is refilled once, and then not before the owner has checked', async () => {
     const { chat, wait, payments, refusals, refill, agent } = await setUp(lying)
     for (let time = 0; time < 20; time++) {
       await chat()

@@ -51,7 +51,7 @@ test('a top-up after a 402 that is refused names the call that wanted it', async
   ])
 })
 
-test('a consent that a person does not give is a refusal of that call', async () => {
+test('a consent that the user does not give is a refusal of that call', async () => {
   const { video, refusals, approvals } = await setUp({ asksConsent: true, credit: 5 })
   const { request } = await video().catch(error => error)
   await approvals.resolve(request.approvalId, { isApproved: false, by: 'a test' })
@@ -67,7 +67,7 @@ test('an API key is held against the caps too, and has no address', async () => 
   expect(await refusals()).toMatchObject([{ rule: 'max-call', address: null }])
 })
 
-test('a payee that a person does not agree to', async () => {
+test('a payee that the user does not approve', async () => {
   const { chat, refusals, approvals } = await setUp({}, { isNewPayee: true })
   const { request } = await chat().catch(error => error)
   await approvals.resolve(request.approvalId, { isApproved: false, by: 'a test' })

@@ -1,4 +1,4 @@
-/** What was sent once without a key and may have charged it is bought again by a person's word. */
+/** A call that was sent without a key and may have been charged is bought again only with the user's approval. */
 import { expect, onTestFinished, test } from 'vitest'
 import { ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -37,7 +37,7 @@ const asked = async (run: Promise<unknown>): Promise<ApprovalRequired['request']
   return error.request
 }
 
-test('a person is asked for as long as it is remembered, and their yes buys it once', async () => {
+test('the user is asked for as long as it is remembered, and one approval buys it once', async () => {
   const { server, agent, clock, answer } = await lostWithoutCharge()
   const early = await agent.chat().catch(error => error)
   expect(early.facts).toMatchObject({

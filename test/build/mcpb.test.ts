@@ -36,7 +36,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const manifest = async () =>
   MANIFEST_SCHEMAS['0.3'].parse(JSON.parse(await readFile(join(unpacked, 'manifest.json'), 'utf8')))
 
-/** What a client starts where a person has given these answers and no others. */
+/** What a client starts if the user has entered these values and no others. */
 async function configured(answers: Record<string, string>) {
   const config = await getMcpConfigForManifest({
     manifest: await manifest(),
@@ -147,7 +147,7 @@ test('with an address alone it starts, lists what its manifest lists, and serves
   }
 }, 60_000)
 
-test('what a person answered is what it works with', async () => {
+test('it works with the settings that the user entered', async () => {
   const data = join(folder, 'wallet')
   const { server } = await started({
     base_url: 'http://127.0.0.1:9/api/v1',

@@ -69,7 +69,7 @@ test.each([
   expect(() => readFileSync(data)).toThrow('ENOENT')
 })
 
-describe('what a person has to decide', () => {
+describe('what the user has to decide', () => {
   test('is asked at the terminal, and the call goes on with a yes', async () => {
     const end = await typedInto([...chat, '--json'], ['yes'], withWallet())
     expect(end.stderr).toContain(payTo)

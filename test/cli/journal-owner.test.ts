@@ -31,7 +31,7 @@ async function ownersJournal(env: Record<string, string> = {}) {
   const [id = ''] = /ask_\w+/.exec(JSON.stringify(await answer.json())) ?? []
   const state = async () => {
     const { stdout } = await run(['status', '--json', '--data', folder], null, settings)
-    return JSON.parse(stdout).questions.some((question: { id: string }) => question.id === id) ? 'pending' : 'decided'
+    return JSON.parse(stdout).approvals.some((approval: { id: string }) => approval.id === id) ? 'pending' : 'decided'
   }
   return { folder, address, id, env, state }
 }

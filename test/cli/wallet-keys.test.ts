@@ -11,7 +11,7 @@ import { atTerminal } from './at-terminal.ts'
 const passphrase = canaryPassphrase
 const words = 'show my keys'
 
-test('export shows keys that make the same addresses, to a person who knows the passphrase', async () => {
+test('export shows keys that make the same addresses, to a user who knows the passphrase', async () => {
   const data = temporaryFolder()
   const { address, solanaAddress } = await createKeyFile(data, passphrase)
   const shown = await atTerminal(['export', '--data', data], [passphrase, words])
@@ -26,7 +26,7 @@ test.each<[what: string, typed: string[] | null, isShown: boolean, said: RegExp]
   ['nobody is at the terminal', null, true, /needs a terminal/],
   ['its output is read by a program', [passphrase, words], false, /only in a terminal/],
   ['the passphrase is wrong', ['wrong horse battery', words], true, /passphrase is wrong/],
-  ['the person does not confirm', [passphrase, 'yes'], true, /Nothing was shown/],
+  ['the user does not confirm', [passphrase, 'yes'], true, /Nothing was shown/],
 ])('export shows nothing where %s', async (_, typed, isShown, said) => {
   const data = temporaryFolder()
   await createKeyFile(data, passphrase)

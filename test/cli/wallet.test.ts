@@ -143,7 +143,7 @@ test('create says that there is a wallet before it asks anything', async () => {
 })
 
 const failures: [what: string, answer: [number, unknown], args: string[], typed: string[] | null, said: RegExp][] = [
-  ['the person says no', [402, offer], [], ['no'], /No wallet was created/],
+  ['the user says no', [402, offer], [], ['no'], /No wallet was created/],
   ['the passphrases differ', [402, offer], [], ['yes', passphrase, 'another passphrase'], /differ/],
   ['it is no service', [200, {}], [], ['yes'], /is not a service with this API/],
   ['the answer is no JSON', [402, '<html>'], [], ['yes'], /is not a service with this API/],

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { farebox, type SpawnedUp, spawnUp } from './spawned-up.ts'
 
-/** Processes, stdio, a chain, a ledger on disk and an MP4, all as a person meets them. */
+/** Processes, stdio, a chain, a ledger on disk and an MP4, all as a user meets them. */
 describe('the journey', () => {
   let first: SpawnedUp
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe('the journey', () => {
     expect(movieSeconds(bytes)).toBeCloseTo(4, 1)
   })
 
-  test('the person saw the policy whole before anything was queued', () => {
+  test('the user saw the whole policy before anything was queued', () => {
     const detail = String(step(first, 'consent')?.detail)
     expect(detail).toContain('likeness')
     expect(detail).not.toMatch(/^\| …$/m)
@@ -83,7 +83,7 @@ describe('the journey', () => {
   }, 60_000)
 })
 
-test('two runs on one folder and one port both ask the person', async () => {
+test('two runs on one folder and one port both ask the user', async () => {
   const port = await freePort()
   const run = { args: ['--once', '--port', String(port)] }
   const first = await spawnUp(run)

@@ -7,7 +7,7 @@ import { fundFromFaucet } from '#local/faucet.ts'
 import { localService } from '../agent/local-service.ts'
 import { atTerminal } from '../cli/at-terminal.ts'
 import { type Product, spawnProduct } from '../conformance/mcp/spawn-product.ts'
-import type { JourneyClient, JourneyPerson, ToolAnswer } from './clients/client.ts'
+import type { JourneyClient, JourneyUser, ToolAnswer } from './clients/client.ts'
 import { inspectorClient } from './clients/inspector.ts'
 import { officialClient } from './clients/official.ts'
 import { scriptedClient } from './clients/script.ts'
@@ -31,25 +31,25 @@ async function productWithWallet(): Promise<Product> {
   })
 }
 
-const person: JourneyPerson = { agrees: true, shown: [] }
+const user: JourneyUser = { agrees: true, shown: [] }
 
 interface Way {
   open(product: Product): Promise<JourneyClient> | JourneyClient
-  /** Where a client shows no form, the person decides at a terminal. */
+  /** If a client shows no form, the user decides at a terminal. */
   asksBy: 'form' | 'terminal'
   tags?: string[]
 }
 
 const ways: Record<string, Way> = {
   'the official client of an older protocol': {
-    open: product => officialClient(product, person, 'legacy'),
+    open: product => officialClient(product, user, 'legacy'),
     asksBy: 'form',
   },
   'the official client of the newest protocol': {
-    open: product => officialClient(product, person, 'modern'),
+    open: product => officialClient(product, user, 'modern'),
     asksBy: 'form',
   },
-  'a script without a library': { open: product => scriptedClient(product, person), asksBy: 'form' },
+  'a script without a library': { open: product => scriptedClient(product, user), asksBy: 'form' },
   'the inspector': { open: inspectorClient, asksBy: 'terminal', tags: ['protocol'] },
 }
 
@@ -85,10 +85,10 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
       const image = join(product.folder, 'files', `${name.replaceAll(' ', '-')}-${agrees}.png`)
       await writeFile(image, await drawImage(Object.keys(ways).indexOf(name) * 977_000 + (agrees ? 431_000 : 0)))
       const given = { ...video, image, again: true }
-      person.agrees = agrees
-      person.shown = []
+      user.agrees = agrees
+      user.shown = []
       const first = await call('video_create', given)
-      if (asksBy === 'form') return { answer: first, shown: person.shown.join('\n') }
+      if (asksBy === 'form') return { answer: first, shown: user.shown.join('\n') }
       expect(first.data.status).toBe('needs_approval')
       const decision = ['approve', String(first.data.approval_id), '--data', product.folder]
       const env = { XDG_STATE_HOME: product.folder }
@@ -120,7 +120,7 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
       expect((await readFile(path)).subarray(4, 8).toString()).toBe('ftyp')
     }, 120_000)
 
-    test('a person who refuses the policy pays nothing', async () => {
+    test('a user who denies the policy pays nothing', async () => {
       const before = (await call('wallet_status')).data.credit_usd
       const { answer, shown } = await buyWithFace(false)
       expect(shown).toMatch(/likeness/)
@@ -128,7 +128,7 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
       expect((await call('wallet_status')).data.credit_usd).toBe(before)
     }, 60_000)
 
-    test('a person who was shown the policy and agrees has the video made', async () => {
+    test('a user who was shown the policy and agrees has the video made', async () => {
       const { answer, shown } = await buyWithFace(true)
       expect(shown).toMatch(/likeness/)
       expect(answer.data.job_id).toBeTruthy()

@@ -4,9 +4,9 @@ import { microUsd } from '#contract/money.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { sayUsd } from '#toolkit/values/amounts.ts'
+import { consent, payee, spend } from './approval-requests.ts'
 import { type Connection, connect, textOf } from './connect.ts'
 import { fakeHost } from './fake-host.ts'
-import { consent, payee, spend } from './questions.ts'
 import { samples } from './samples.ts'
 
 /** Members that a text says by its form: what is framed, and how many rows there are. */

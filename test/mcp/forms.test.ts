@@ -15,7 +15,7 @@ afterAll(() => served.close())
 const name = 'test_input_required_result_elicitation'
 const form = { elicitation: { form: {} } }
 
-describe.each(eras)('arguments that a person fills in, in the %s era', era => {
+describe.each(eras)('arguments that the user fills in, in the %s era', era => {
   async function call(answer: ElicitResult | undefined, given: Record<string, unknown> = {}, tool = name) {
     const client = await httpClient(served.url, era, { capabilities: answer ? form : {} })
     const asked: unknown[] = []
@@ -30,10 +30,10 @@ describe.each(eras)('arguments that a person fills in, in the %s era', era => {
     return { text: textOf(result), asked, result }
   }
 
-  test('they come with what the person wrote, and nothing else of the answer', async () => {
+  test('they contain what the user wrote, and nothing else of the answer', async () => {
     const { text, asked } = await call({ action: 'accept', content: { name: 'Ann', message: 'not of the form' } })
     expect(asked).toEqual(['What is your name?'])
-    expect(text).toBe('The person filled in {"name":"Ann"}.')
+    expect(text).toBe('The user filled in {"name":"Ann"}.')
   })
 
   test('nobody is asked for what was given', async () => {
@@ -42,7 +42,7 @@ describe.each(eras)('arguments that a person fills in, in the %s era', era => {
     expect(text).toContain('Bob')
   })
 
-  test.each(['decline', 'cancel'] as const)('a person who leaves the form (%s) ends the call', async action => {
+  test.each(['decline', 'cancel'] as const)('a user who leaves the form (%s) ends the call', async action => {
     const { text, result } = await call({ action })
     expect(text).toMatch(/did not fill in the form/)
     expect(result.structuredContent).toMatchObject({
@@ -52,7 +52,7 @@ describe.each(eras)('arguments that a person fills in, in the %s era', era => {
   })
 
   test('a client that cannot ask runs the call as it is', async () => {
-    expect((await call(undefined)).text).toBe('The person filled in {}.')
+    expect((await call(undefined)).text).toBe('The user filled in {}.')
   })
 
   test('a decision after a form is a question of its own', async () => {
@@ -66,13 +66,13 @@ describe.each(eras)('arguments that a person fills in, in the %s era', era => {
   })
 })
 
-test.each(eras)('what a person left out of a prompt is asked from them, in the %s era', async era => {
+test.each(eras)('the user is asked for what a prompt lacks, in the %s era', async era => {
   const client = await httpClient(served.url, era, { capabilities: form })
   const name = 'test_input_required_result_prompt'
   const answers: ElicitResult[] = [{ action: 'accept', content: { context: 'the sea' } }, { action: 'decline' }]
   client.setRequestHandler('elicitation/create', async () => answers.shift() ?? { action: 'cancel' })
   const { messages } = await client.getPrompt({ name })
-  expect(messages).toMatchObject([{ content: { text: 'The person added: the sea' } }])
+  expect(messages).toMatchObject([{ content: { text: 'The user added: the sea' } }])
   await expect(client.getPrompt({ name })).rejects.toThrow(/context/)
   // Nobody is asked for the rest of arguments that are refused.
   answers.push({ action: 'accept', content: { context: 'the sea' } })

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { messageBytes } from '#mcp/bounds.ts'
 import { isApproved } from '#toolkit/approval.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
+import { spend } from './approval-requests.ts'
 import { eras, textOf } from './connect.ts'
 import { fakeHost, runningJob } from './fake-host.ts'
 import { httpClient, openHttp, sessionOf, token } from './open-http.ts'
-import { spend } from './questions.ts'
 
 /** The host of the test that runs. */
 let host: ToolHost
@@ -112,7 +112,7 @@ describe.each(eras)('in the %s era', era => {
   })
 })
 
-test.each(eras)('a person is asked in the %s era, on a stream of the session or by a request of its own', async era => {
+test.each(eras)('the user is asked in the %s era, on a stream of the session or by a separate request', async era => {
   const { host: asking, seen } = fakeHost({ questions: [spend] })
   host = asking
   const client = await httpClient(served.url, era, { capabilities: { elicitation: { form: {} } } })

@@ -126,7 +126,7 @@ describe.each(listing.tools)('$name', tool => {
     expect(validator.getValidator(tool.outputSchema)(structuredContent)).toMatchObject({ valid: true })
   })
 
-  test('its words are plain, and no argument decides for a person', () => {
+  test('its words are plain, and no argument decides for the user', () => {
     const words = JSON.stringify(tool)
     expect(words).not.toMatch(/\p{Cc}|\p{Cf}/u)
     const names = Object.keys(tool.inputSchema.properties ?? {})

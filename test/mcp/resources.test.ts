@@ -57,7 +57,7 @@ describe.each(eras)('in the %s era', era => {
     )
   })
 
-  test('the policy says the caps, what was spent and what a person decides', async () => {
+  test('the policy lists the caps, what was spent and what the user decides', async () => {
     expect(JSON.parse(await textAt(connection, 'farebox://policy'))).toMatchObject({
       caps_usd: { per_day: 10, ask_above: 1 },
       spent_usd: { today: 5, total: 5 },

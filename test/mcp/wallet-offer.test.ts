@@ -7,7 +7,7 @@ import { connect, type Era, eras, textOf } from './connect.ts'
 import { fakeHost } from './fake-host.ts'
 
 const link = 'http://127.0.0.1:5/open/secret'
-const next = 'Ask the person to run `farebox wallet create`.'
+const next = 'Ask the user to run `farebox wallet create`.'
 
 /** A host without a wallet, until the user has made one while a call waits. */
 function walletless(isMade: () => boolean) {

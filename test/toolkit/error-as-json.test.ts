@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
+import { consent, payee, spend } from '../mcp/approval-requests.ts'
 import { usd } from '../mcp/fake-host.ts'
-import { consent, payee, spend } from '../mcp/questions.ts'
 
 const failure = { happened: 'It failed.', charged: usd(0.25), retryAtMs: 1, next: 'Wait.' }
 

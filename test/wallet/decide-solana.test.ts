@@ -77,11 +77,14 @@ test.each<[what: string, changes: Partial<PaymentOption>]>([
 })
 
 test('on Solana: a payee nobody knows asks, and letters of another case are another payee', () => {
-  expect(decided([solanaOption({ payTo: stranger })])).toMatchObject({ kind: 'asks', facts: { kind: 'payee' } })
+  expect(decided([solanaOption({ payTo: stranger })])).toMatchObject({
+    kind: 'needs_approval',
+    facts: { kind: 'payee' },
+  })
   const approvedPayees = [{ origin, ...known, payTo: payee.toLowerCase() }]
   expect(
     decide(policy({ payees: [] }), { ...situation, approvedPayees }, order({ accepts: [solanaOption()] })),
-  ).toMatchObject({ kind: 'asks' })
+  ).toMatchObject({ kind: 'needs_approval' })
 })
 
 test('a key of one chain takes no offer for the other, whichever comes first', () => {

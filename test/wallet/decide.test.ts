@@ -21,10 +21,11 @@ const situation = (changes: Partial<Situation> = {}): Situation => ({
 const pays = (amountUsd: number) => (decision: Decision) =>
   expect(decision).toMatchObject({ kind: 'allowed', amountMicroUsd: usd(amountUsd) })
 const paysOnceAgreed = (amountUsd: number) => (decision: Decision) =>
-  expect(decision).toMatchObject({ kind: 'asks', onceAgreed: { amountMicroUsd: usd(amountUsd) } })
+  expect(decision).toMatchObject({ kind: 'needs_approval', onceApproved: { amountMicroUsd: usd(amountUsd) } })
 const refuses = (rule: string) => (decision: Decision) =>
   expect(decision).toMatchObject({ kind: 'refused', refusal: { rule } })
-const asks = (kind: string) => (decision: Decision) => expect(decision).toMatchObject({ kind: 'asks', facts: { kind } })
+const asks = (kind: string) => (decision: Decision) =>
+  expect(decision).toMatchObject({ kind: 'needs_approval', facts: { kind } })
 
 type Row = [
   rule: string,
@@ -54,8 +55,8 @@ const rows: Row[] = [
   ['an order of nothing', { amountMicroUsd: usd(0) }, refuses('order')],
   ['a negative order', { amountMicroUsd: usd(-5) }, refuses('order')],
   ['an asked top-up below the minimum', { occasion: 'asked', amountMicroUsd: usd(4.999999) }, refuses('minimum')],
-  ['an asked top-up asks a person', { occasion: 'asked', amountMicroUsd: usd(5) }, asks('spend')],
-  ['once a person agreed it is paid', { occasion: 'asked', amountMicroUsd: usd(5) }, paysOnceAgreed(5)],
+  ['a requested top-up needs approval', { occasion: 'asked', amountMicroUsd: usd(5) }, asks('spend')],
+  ['once the user approved it is paid', { occasion: 'asked', amountMicroUsd: usd(5) }, paysOnceAgreed(5)],
   ['an approval lifts no cap', { occasion: 'asked', amountMicroUsd: usd(6) }, refuses('max-payment')],
   [
     'an asked one below the asking threshold',
@@ -85,7 +86,7 @@ const rows: Row[] = [
   ['a payee nobody knows', offer({ payTo: attacker }), asks('payee')],
   ['the known payee among strangers', { accepts: [option({ payTo: attacker }), option()] }, pays(5)],
   [
-    'a payee that a person agreed to',
+    'a payee that the user approved',
     offer({ payTo: attacker }),
     pays(5),
     { approvedPayees: [{ origin, network: evmNetwork, asset: option().asset.toLowerCase(), payTo: attacker }] },
@@ -195,8 +196,8 @@ test('no offer makes the wallet pay more than the order, a cap, another payee or
 
 const calls: [rule: string, quotedUsd: number | null, kind: string, isStopped?: boolean][] = [
   ['a call at the asking threshold', 1, 'allowed'],
-  ['a call above it', 1.000001, 'asks'],
-  ['a call without a price', null, 'asks'],
+  ['a call above it', 1.000001, 'needs_approval'],
+  ['a call without a price', null, 'needs_approval'],
   ['a call above the cap, whoever agreed to it', 10.000001, 'refused'],
   ['a call while the switch is off', 0, 'refused', true],
 ]

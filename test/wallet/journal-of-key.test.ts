@@ -218,7 +218,7 @@ test('a note of an earlier version has no figures and takes those of its journal
   })
 })
 
-test('a person may say which journal counts', async () => {
+test('the user may choose which journal counts', async () => {
   const notes = newNotes()
   const first = await walletOn(notes)
   const second = await walletOn(notes)

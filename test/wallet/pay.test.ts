@@ -230,7 +230,7 @@ test('the turn of an earlier start with our number is not waited for', async () 
   dispose()
 })
 
-test('a new payee needs a person, once, and a no holds', async () => {
+test('a new payee needs approval, once, and a denial stays', async () => {
   const { wallet, dispose } = await sampleWallet({ payees: [] })
   const service = fakeService(wallet.address, 'credit')
   const ask = () => wallet.pay(order(), service.send).catch(error => error)

@@ -104,7 +104,7 @@ function refillsContract(openStore: OpenTestStore): void {
     expect((await wallet.status()).refill?.isHalted).toBe(isHalted)
   })
 
-  test('a person who has looked lets it go on', async () => {
+  test('the owner, after checking, lets it continue', async () => {
     const { see, wallet, settled } = await setUp()
     const anHour = () => store.advance(60 * 60_000)
     await see(0)

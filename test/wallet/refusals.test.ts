@@ -145,7 +145,7 @@ function refusalsContract(openStore: OpenTestStore): void {
     expect(await refusals()).toHaveLength(2)
   })
 
-  test('a no of a person is one, and so is the question after it', async () => {
+  test('a denial by the user is one, and so is the repeated request', async () => {
     const { pay, refusals, wallet } = await setUp()
     const asked = { ...offer({ payTo: attacker }), call }
     expect(await pay(asked)).toBe('NeedsApproval')
@@ -172,11 +172,11 @@ function refusalsContract(openStore: OpenTestStore): void {
     const agreed = await ask('two')
     await wallet.approvals.resolve(String(agreed), { isApproved: true, by: 'terminal, ada' })
     expect(await refusals()).toEqual([])
-    await store.advance(limits.questionLifeMs)
+    await store.advance(limits.requestLifeMs)
     for (const hash of ['three', 'four']) await ask(hash)
     const expired = { rule: 'expired', operation: 'queueVideo', origin, amountMicroUsd: usd(2), times: 1 }
     expect(await refusals()).toMatchObject([
-      { ...expired, requestHash: 'one', firstAtMs: first + limits.questionLifeMs },
+      { ...expired, requestHash: 'one', firstAtMs: first + limits.requestLifeMs },
       { ...expired, requestHash: 'two', firstAtMs: first + limits.approvalLifeMs },
     ])
     expect(await pay()).toBe('paid')

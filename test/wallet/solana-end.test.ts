@@ -86,7 +86,7 @@ describe('by the chain itself', () => {
     expect(await resolve('stayed')).toEqual({ state: 'dead', counts: false })
   })
 
-  test('what the chain holds has left, whatever a person says', async () => {
+  test('a transfer that the chain has is gone, whatever the user reports', async () => {
     const { resolve, headers, wallet } = await unanswered(chain.url)
     const signature = await settle(headers[0] ?? '')
     await ask('farebox_advanceBlocks', 160)

@@ -46,7 +46,7 @@ export async function estimateCall(
   throw new Error(`${tool.name} ended without a paid request.`)
 }
 
-/** A refusal names arguments of the estimated tool, so it is not explained in terms of the tool that was called. */
+/** A refusal names arguments of the estimated tool, so they must not be explained as those of `estimate`. */
 function ofThatTool(error: unknown): unknown {
   if (!(error instanceof ToolFailure)) return error
   const { refused = [], said = '', ...facts } = error.facts
@@ -55,7 +55,7 @@ function ofThatTool(error: unknown): unknown {
   return new ToolFailure(lines === '' ? facts : { ...facts, said: lines })
 }
 
-/** Thrown in place of a paid request, and never seen outside of here. */
+/** Thrown in place of a paid request, and never seen outside this file. */
 class Priced extends Error {
   readonly price: PricedCall
 
@@ -76,7 +76,7 @@ class ToppedUp extends Error {
 
 function pricingContext(agent: PricingAgent, context: ToolContext, worded: Estimating['worded']): ToolContext {
   const price = async <O extends Operation>(operation: O, call: CallOf<O>): Promise<never> => {
-    // A quote is asked of the service, which answers only who can pay.
+    // The service returns a quote only to callers who can pay.
     if (operation.charge === 'quote' && agent.pays === 'nothing') throw cannotPay(agent)
     const { body } = call as { body?: unknown }
     await checkChoices(agent.models, operation, body)
@@ -110,7 +110,7 @@ async function ofCall(
       return { ...priced, approval: 'not_needed', because: null }
     case 'refused':
       return { ...priced, approval: 'refused', because: decision.refusal.sentence }
-    case 'asks':
+    case 'needs_approval':
       return { ...priced, approval: 'needed', because: 'because' in decision.facts ? decision.facts.because : null }
   }
 }

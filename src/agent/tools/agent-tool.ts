@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { systemClock } from '#contract/time.ts'
 import { ApprovalRequired, sayOpenRequest } from '#toolkit/approval.ts'
-import { questionsInARow } from '#toolkit/bounds.ts'
+import { approvalsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { runTool, type ToolResult } from '#toolkit/run-tool.ts'
 import type { Shown } from '#toolkit/tool-context.ts'
@@ -76,7 +76,7 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskUser | undefined):
   input: tool.input,
   inputSchema: z.toJSONSchema(tool.input, { io: 'input' }),
   async call(args, { signal = new AbortController().signal } = {}) {
-    for (let question = 0; ; question++) {
+    for (let asked = 0; ; asked++) {
       const delivered: (() => void)[] = []
       const whenDelivered = (run: () => void) => void delivered.push(run)
       const called = { name: tool.name, given: args }
@@ -91,7 +91,7 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskUser | undefined):
         case 'fault':
           throw outcome.error
         case 'needs_approval':
-          if (!ask || question >= questionsInARow) throw new ApprovalRequired(outcome.request)
+          if (!ask || asked >= approvalsInARow) throw new ApprovalRequired(outcome.request)
           await host.answer(outcome.request.approvalId, await ask(outcome.request))
       }
     }
@@ -128,8 +128,8 @@ export interface OpenAiToolMessage {
 export interface OpenAiTools {
   tools: OpenAiTool[]
   /**
-   * Returns the message that answers a model's call, with failures and questions to the user in words. Never throws for
-   * what a model wrote.
+   * Returns the message that answers a model's call. Failures and requests for approval are put into words. Never
+   * throws because of what a model wrote.
    */
   answer(call: OpenAiToolCall, options?: { signal?: AbortSignal }): Promise<OpenAiToolMessage>
 }
@@ -238,7 +238,7 @@ export const aiSdkTools = (agent: HasTools, names?: readonly string[]): Record<s
 
 /**
  * Calls a tool for a model that reads words: returns its result, why it failed, or what to show the user. Throws only
- * what concerns the program alone: an abort, or a bug of ours.
+ * for problems that concern the program alone: an abort, or a bug of ours.
  */
 async function callInWords(tool: AgentTool, args: unknown, signal?: AbortSignal): Promise<string> {
   try {

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { displayUsd, zeroUsd } from '#contract/money.ts'
 import { isApproved } from '#toolkit/approval.ts'
-import { questionsInARow } from '#toolkit/bounds.ts'
+import { approvalsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { jobOutput } from '#toolkit/output/job.ts'
 import { paidOutput } from '#toolkit/output/paid.ts'
@@ -27,7 +27,7 @@ import { catalogue } from './catalogue.ts'
 import { paidNow, withReceipt } from './deliver-call.ts'
 import { inOurWords, toolContext } from './tool-context.ts'
 
-/** Who answered a question in an assistant's own dialog, for the approval's row. */
+/** Who decided in an assistant's own dialog, for the approval's row. */
 const inDialogue = "in the assistant's dialog"
 
 /** What the MCP server needs to serve the tools. */
@@ -127,7 +127,7 @@ class Tasks implements TaskStore {
     const { approvals } = agent
     const approval = await approvals.get(approvalId)
     if (approval?.state === 'denied') return { kind: 'declined', approvalId, kept: answerKept(approval, agent) }
-    if (job.timesAsked > questionsInARow) return unanswered(job.failure ?? nobodyAnswered)
+    if (job.timesAsked > approvalsInARow) return unanswered(job.failure ?? nobodyAnswered)
     if (approval?.state === 'approved') {
       this.#agent.callJobs.goOn(job)
       return this.#working(this.#agent.jobRows.find(job.jobId) ?? job)
@@ -199,7 +199,7 @@ function readTaskId(id: string): { tool: string; jobId: string } | null {
   return tool !== undefined && jobId !== undefined ? { tool, jobId } : null
 }
 
-/** The source of the passphrase for an encrypted wallet. */
+/** Where the passphrase for an encrypted wallet comes from. */
 export interface PassphraseSource {
   /** The file that contains it, if it can be read again. */
   file: string | null

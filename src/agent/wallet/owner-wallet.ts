@@ -84,7 +84,10 @@ export interface OwnerWallet {
   status(addresses: readonly [string, ...string[]]): Promise<WalletStatus>
   /** Each cap in force, with what sets it. */
   caps(): readonly CapInEffect[]
-  /** For every process on this folder from its next start on, and for a running `farebox mcp` from its next call on. */
+  /**
+   * Takes effect for every process on this folder when it next starts, and for a running `farebox mcp` at its next
+   * call.
+   */
   lowerCap(name: string, usd: string): CapInEffect
   receipts(limit: number): Promise<Payment[]>
   /** Returns a payment of any age; null if no payment has this id. */
@@ -98,12 +101,12 @@ export interface OwnerWallet {
   openKeys(passphrase: string | null): Promise<readonly WalletKey[]>
   approvals: Approvals
   /** Returns the pending approvals, newest first, each with a line for a list. */
-  questions(): Promise<readonly ListedApproval[]>
-  /** Returns the approvals that the user denied and may still take back; newest first. */
+  pendingApprovals(): Promise<readonly ListedApproval[]>
+  /** Returns the approvals that the user denied and may still reverse; newest first. */
   refused(): Promise<readonly ListedApproval[]>
   /** The approval in full, for the user at a terminal. */
-  sayQuestion(approval: Approval): string
-  /** How long the user's decision counts. */
+  sayApproval(approval: Approval): string
+  /** How long the user's decision applies. */
   sayAnswer(answered: Approval): string
   pin(payee: Payee, by: string): Promise<void>
   /** Records the service for this folder's wallet, if the environment names no other. */
@@ -184,12 +187,12 @@ export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWal
       return given.length > 0 ? given : (await folderKeys(folder, baseUrlOf(env), passphrase)).keys
     },
     approvals,
-    questions: async () => (await approvals.list('pending')).map(listed),
+    pendingApprovals: async () => (await approvals.list('pending')).map(listed),
     async refused() {
       const nowMs = systemClock.now()
       return (await approvals.list('denied')).filter(({ expiresAtMs }) => expiresAtMs > nowMs).map(listed)
     },
-    sayQuestion: approval =>
+    sayApproval: approval =>
       sayRequest(typedRequest(approvalRequired(approvals.asPending(approval)).request, place), systemClock.now()),
     sayAnswer: answered => asTyped(sayAnswer(answered, approvals, systemClock.now()), place),
     pin: (payee, by) =>
@@ -255,7 +258,7 @@ function movingOf(
   }
 }
 
-/** What the user declares when they consent, for questions at a terminal. */
+/** What the user declares when they consent, to be confirmed one by one at a terminal. */
 export const consentStatements: readonly string[] = Object.values(attestations)
 
 /** Returns the offered payees that the wallet could pay: known chain, known token, valid address. */

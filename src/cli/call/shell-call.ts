@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { toTheUser } from '#agent/words/to-the-user.ts'
 import type { ListedTool } from '#mcp/listing.ts'
 import { type ApprovalRequest, sayOpenRequest } from '#toolkit/approval.ts'
-import { questionsInARow } from '#toolkit/bounds.ts'
+import { approvalsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import { type FailureFacts, sayFailure } from '#toolkit/tool-failure.ts'
@@ -10,7 +10,7 @@ import type { ToolHost } from '#toolkit/tool-host.ts'
 import { type CommandIo, wrongUsage } from '../command.ts'
 import type { Output } from '../output.ts'
 import type { Progress, Step } from '../show/progress.ts'
-import { approveQuestion } from '../wallet/approve.ts'
+import { approveRequest } from '../wallet/approve.ts'
 import { parameterHead, parameterRows } from './parameters.ts'
 
 /** A shell call's access to the terminal. */
@@ -23,19 +23,19 @@ export interface Shell {
   note(line: string): void
   /** Returns our sentence in words for its reader: the user at a terminal, or a program. */
   addressed(sentence: string): string
-  /** Takes a failure that may be fixed by opening a wallet. */
+  /** Takes a failure that opening a wallet may fix. */
   unpaid(words: string): void
-  /** Shows how far a round of the call is; nothing of it stays. */
+  /** Shows the progress of the call, and removes it afterwards. */
   progress(what: string): Promise<Progress>
-  /** Records the user's answer to the question; false unless approved. Null without a terminal. */
-  decide: ((question: ApprovalRequest) => Promise<boolean>) | null
-  /** Prints a question that stays open, in full and with where it is answered. */
-  leaveOpen(question: ApprovalRequest, words: string): void
+  /** Records the user's decision; false unless approved. Null without a terminal. */
+  decide: ((request: ApprovalRequest) => Promise<boolean>) | null
+  /** Prints a request that stays open, in full and with where the user can decide. */
+  leaveOpen(request: ApprovalRequest, words: string): void
 }
 
 /**
- * `unpaid` may be fixed by opening a wallet; `ended` is any other failure, including if the user is needed, denied, or
- * stopped it.
+ * `unpaid`: opening a wallet may fix it. `ended`: any other failure, including a decision that the user must make, a
+ * denial, or a stop by the user.
  */
 export type ShellCallEnd = 'done' | 'unpaid' | 'ended'
 
@@ -76,26 +76,26 @@ export async function callFromShell(
   }
 }
 
-/** What the service said is part of the facts, and stays as it is. */
+/** The service's own text is part of the facts, and stays unchanged. */
 const addressedFacts = (facts: FailureFacts, { addressed }: Shell): FailureFacts => ({
   ...facts,
   happened: addressed(facts.happened),
   next: addressed(facts.next),
 })
 
-/** Tools whose results have no text of the service or a model. */
+/** Tools whose results contain no text of the service or a model. */
 const isOnlyOurs = ({ name }: Tool): boolean => name === 'wallet_status' || name === 'estimate'
 
 const mayStillBeCharged =
   ' The call may still be charged. Make the same call again to get its answer without paying again.'
 
-async function isApproved({ name }: Tool, question: ApprovalRequest, round: number, shell: Shell): Promise<boolean> {
-  if (shell.decide === null || round > questionsInARow) {
-    shell.leaveOpen(question, sayOpenRequest(question, name, Date.now()))
+async function isApproved({ name }: Tool, request: ApprovalRequest, round: number, shell: Shell): Promise<boolean> {
+  if (shell.decide === null || round > approvalsInARow) {
+    shell.leaveOpen(request, sayOpenRequest(request, name, Date.now()))
     return false
   }
   try {
-    if (await shell.decide(question)) return true
+    if (await shell.decide(request)) return true
     shell.note('Nothing was sent or charged.')
   } catch (error) {
     if (!shell.signal.aborted) throw error
@@ -125,14 +125,14 @@ export async function decideAtTerminal(
   }
   signal.addEventListener('abort', stop, { once: true })
   try {
-    const answered = approveQuestion([approvalId, ...flags], aside, toTheUser)
+    const answered = approveRequest([approvalId, ...flags], aside, toTheUser)
     return (await Promise.race([answered, stopped.promise])) === 0
   } finally {
     signal.removeEventListener('abort', stop)
   }
 }
 
-/** The parts of a JSON Schema that say how a command-line word is meant. */
+/** The parts of a JSON Schema that tell how a command-line word is meant. */
 interface Meant {
   type?: string | readonly string[]
   enum?: readonly unknown[]
@@ -142,9 +142,9 @@ interface Meant {
 }
 
 /**
- * Reads a tool's arguments from words such as `duration=5s` and `tags=["a","b"]`, each as its schema says. An invalid
- * value stays text, so that the tool itself says what it accepts. A word without a name, a repeated name and invalid
- * JSON are wrong usage.
+ * Parses a tool's arguments from words such as `duration=5s` and `tags=["a","b"]`, each by its schema. An invalid value
+ * stays text, so that the tool itself reports what it accepts. A word without a name, a repeated name and invalid JSON
+ * are wrong usage.
  */
 export function readToolArguments(command: string, tool: Tool, words: readonly string[]): Record<string, unknown> {
   const { properties = {} } = z.toJSONSchema(tool.input, { io: 'input' }) as { properties?: Record<string, Meant> }
@@ -178,7 +178,7 @@ function readValue(command: string, key: string, text: string, meant: Meant): un
   return value
 }
 
-/** Returns every type that the value may have, wherever the schema says so. */
+/** Returns every type that the schema allows for the value. */
 function typesOf({ type = [], enum: values = [], const: value, anyOf = [], oneOf = [] }: Meant): Set<string> {
   const told = typeof type === 'string' ? [type] : type
   const ofValues = [...values, ...(value === undefined ? [] : [value])].map(each =>
@@ -204,7 +204,7 @@ export async function showTools(output: Output, tools: readonly ListedTool[], is
   else printTable({ head: ['Tool', 'What it does'], rows, isAligned: true }, output)
 }
 
-/** Shows what a tool takes, one argument per line. */
+/** Shows the arguments of a tool, one per line. */
 export async function showTool(output: Output, tool: ListedTool, isJson: boolean): Promise<void> {
   if (isJson) {
     output.printJson(shown(tool))

@@ -117,7 +117,7 @@ async function list(
   return 0
 }
 
-/** One call as written. */
+/** One call, as the user typed it. */
 interface Written {
   tool: Tool
   given: Record<string, unknown>
@@ -126,7 +126,7 @@ interface Written {
   data: string | undefined
 }
 
-/** Free calls need no wallet, so its passphrase is asked for only once a call has failed without it. */
+/** Free calls need no wallet, so the passphrase is requested only after a call has failed without it. */
 async function callTwice(
   written: Written,
   settings: AgentSettings,
@@ -151,7 +151,7 @@ async function callTwice(
 
 const askPassphrase = 'Wallet passphrase (not shown):'
 
-/** Returns the failure for want of a wallet unprinted, because the passphrase may fix it. */
+/** Returns a failure for lack of a wallet without printing it, because the passphrase may fix it. */
 async function callOnce(written: Written, settings: AgentSettings, passphrase: string | null, io: CommandIo) {
   let unpaid: string | null = null
   const { tool, given } = written
@@ -181,14 +181,14 @@ function shellOf({ isJson, data, tool }: Written, io: CommandIo, signal: AbortSi
     note: output.note,
     addressed: sentence => (io.stdin.isTTY ? toTheUser(sentence) : sentence),
     progress: what => openProgress(output, what),
-    leaveOpen(question, words) {
+    leaveOpen(request, words) {
       if (isJson) output.note(words)
-      tell(waitingFor(question, tool.name, systemClock.now()), words)
+      tell(waitingFor(request, tool.name, systemClock.now()), words)
     },
     decide: io.stdin.isTTY
-      ? async question => {
-          const isYes = await decideAtTerminal(question, data, io, signal)
-          if (!isYes && isJson) output.printJson({ status: 'declined', approval_id: question.approvalId })
+      ? async request => {
+          const isYes = await decideAtTerminal(request, data, io, signal)
+          if (!isYes && isJson) output.printJson({ status: 'declined', approval_id: request.approvalId })
           return isYes
         }
       : null,

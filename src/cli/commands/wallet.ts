@@ -1,5 +1,5 @@
 import { type Command, runWord, type Words } from '../command.ts'
-import { approveQuestion, denyQuestion } from '../wallet/approve.ts'
+import { approveRequest, denyRequest } from '../wallet/approve.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
 import {
   changePassphrase,
@@ -66,8 +66,8 @@ const words: Words = {
   address: showAddress,
   status: showStatus,
   receipts: showReceipts,
-  approve: approveQuestion,
-  deny: denyQuestion,
+  approve: approveRequest,
+  deny: denyRequest,
   open: openPage,
   send: sendMoney,
   resolve: resolvePayment,

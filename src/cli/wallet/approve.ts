@@ -9,22 +9,22 @@ type Module = typeof import('#agent/wallet/owner-wallet.ts')
 type Approval = NonNullable<Awaited<ReturnType<OwnerWallet['approvals']['get']>>>
 
 /**
- * Shows the whole question and records the user's answer. Each of several statements must be answered with yes, and an
- * approval needs the wallet's passphrase if there is one. It also takes back a denial that still counts.
+ * Shows the whole request and records the user's decision. Each of several statements must be answered with yes, and an
+ * approval needs the wallet's passphrase if there is one. Approving also reverses a denial that is still valid.
  */
-export const approveQuestion = (
+export const approveRequest = (
   args: readonly string[],
   io: CommandIo,
   addressed: (sentence: string) => string = sentence => sentence,
 ): Promise<number> => decide('farebox wallet approve', args, io, { denies: false, addressed })
 
-/** Shows the question and records a denial. */
-export const denyQuestion = (args: readonly string[], io: CommandIo): Promise<number> =>
+/** Shows the request and records a denial. */
+export const denyRequest = (args: readonly string[], io: CommandIo): Promise<number> =>
   decide('farebox wallet deny', args, io, { denies: true, addressed: sentence => sentence })
 
 interface Deciding {
   denies: boolean
-  /** Says what follows from the decision, to the user at a terminal or to a program. */
+  /** Tells the user at a terminal, or a program, the consequence of the decision. */
   addressed(sentence: string): string
 }
 
@@ -42,41 +42,41 @@ async function decide(
   requireTerminal(io, command)
   return withOwnerWallet(io, values.data, async (ownerWallet, module) => {
     const [id] = positionals
-    const question = id === undefined ? await onlyOne(ownerWallet, command, io) : await asked(ownerWallet, id)
-    if (question.state === 'denied') io.output.print(sayTakingBack(question, values.deny))
-    io.output.print(plainText(ownerWallet.sayQuestion(question)))
-    const isApproved = !values.deny && (await agrees(io, question.facts, module))
-    if (!isApproved && question.state === 'denied') {
+    const approval = id === undefined ? await onlyOne(ownerWallet, command, io) : await asked(ownerWallet, id)
+    if (approval.state === 'denied') io.output.print(sayTakingBack(approval, values.deny))
+    io.output.print(plainText(ownerWallet.sayApproval(approval)))
+    const isApproved = !values.deny && (await agrees(io, approval.facts, module))
+    if (!isApproved && approval.state === 'denied') {
       io.output.print('The request stays denied.')
       return 1
     }
     if (isApproved) await confirmOwner(io, ownerWallet)
     const by = `terminal, ${userName()}`
-    const answered = await ownerWallet.approvals.resolve(question.id, { isApproved, by, takesBack: true })
+    const answered = await ownerWallet.approvals.resolve(approval.id, { isApproved, by, takesBack: true })
     io.output.print(addressed(ownerWallet.sayAnswer(answered)))
     return isApproved || values.deny ? 0 : 1
   })
 }
 
-/** Without an id, uses the only pending question; among several it does not guess. */
+/** Without an id, uses the only pending approval; among several it does not guess. */
 async function onlyOne(ownerWallet: OwnerWallet, command: string, { output, env }: CommandIo): Promise<Approval> {
-  const waiting = await ownerWallet.questions()
+  const waiting = await ownerWallet.pendingApprovals()
   const [first, ...others] = waiting
   if (!first) throw new CliError('Nothing is pending.', '`farebox wallet status` lists recent denials.')
   if (others.length === 0) return first
   const { asTyped } = await import('#agent/words/typed-commands.ts')
   const place = { folder: ownerWallet.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) }
   const typed = (line: string) => asTyped(line, place)
-  for (const question of waiting) output.print(plainText(questionLine(question, command, typed)))
+  for (const approval of waiting) output.print(plainText(approvalLine(approval, command, typed)))
   throw new CliError(`${waiting.length} requests are pending.`, 'Give the id of one of those listed above.', 2)
 }
 
 /** Finds an approval by its id, with or without the prefix. */
 async function asked(ownerWallet: OwnerWallet, id: string): Promise<Approval> {
-  const question = (await ownerWallet.approvals.get(id)) ?? (await ownerWallet.approvals.get(`ask_${id}`))
-  if (question && (question.state === 'pending' || isRefusedStill(question))) return question
+  const approval = (await ownerWallet.approvals.get(id)) ?? (await ownerWallet.approvals.get(`ask_${id}`))
+  if (approval && (approval.state === 'pending' || isRefusedStill(approval))) return approval
   throw new CliError(
-    question ? `The request ${question.id} ${endOf(question)}.` : `There is no request ${plainText(id).slice(0, 40)}.`,
+    approval ? `The request ${approval.id} ${endOf(approval)}.` : `There is no request ${plainText(id).slice(0, 40)}.`,
     '`farebox wallet status` lists pending requests.',
   )
 }
@@ -109,13 +109,13 @@ async function agrees(
   return true
 }
 
-type Listed = Awaited<ReturnType<OwnerWallet['questions']>>[number]
+type Listed = Awaited<ReturnType<OwnerWallet['pendingApprovals']>>[number]
 
 /**
- * Returns one line for a list, with the command that answers it. The question may quote untrusted words, in which
- * commands must not be made to work.
+ * Returns one line for a list, with the command for the decision. The summary may quote untrusted words, so only this
+ * command is turned into the one that works here.
  */
-export const questionLine = (
+export const approvalLine = (
   { id, summary, expiresAtMs }: Listed,
   command: string,
   typed: (command: string) => string,

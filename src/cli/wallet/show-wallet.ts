@@ -6,7 +6,7 @@ import type { SeenAmount } from '#toolkit/tool-context.ts'
 import { type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { asJson, railName } from '../output.ts'
 import type { Fact } from '../show/table.ts'
-import { questionLine } from './approve.ts'
+import { approvalLine } from './approve.ts'
 import type { Holdings } from './holdings.ts'
 import { addressesOf, dataFlag, withDataFlag, withOwnerWallet } from './owner-wallet.ts'
 import { openSendFact } from './send-money.ts'
@@ -23,13 +23,13 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
   return withOwnerWallet(io, values.data, async ownerWallet => {
     const addresses = await addressesOf(ownerWallet)
     const status = await ownerWallet.status(addresses)
-    const [questions, refused] = [await ownerWallet.questions(), await ownerWallet.refused()]
+    const [approvals, refused] = [await ownerWallet.pendingApprovals(), await ownerWallet.refused()]
     const env = withDataFlag(io.env, values.data)
     const [holdings, transfers] = await Promise.all([
       holdingsOf(env, addresses, passphrase),
       openTransfers(env, ownerWallet),
     ])
-    if (values.json) io.output.print(asJson({ ...status, ...holdings, transfers, questions, refused }))
+    if (values.json) io.output.print(asJson({ ...status, ...holdings, transfers, approvals, refused }))
     else {
       const [{ asTyped }, { isServiceNamed }] = await Promise.all([
         import('#agent/words/typed-commands.ts'),
@@ -43,8 +43,8 @@ export async function showStatus(args: readonly string[], io: CommandIo): Promis
           ([key, value]): Fact => [key, typed(value)],
         ),
         ...transfers.map(openSendFact),
-        ...questions.map((each): Fact => ['pending approval', questionLine(each, approve, typed)]),
-        ...refused.map((each): Fact => ['denied, can be reversed', questionLine(each, approve, typed)]),
+        ...approvals.map((each): Fact => ['pending approval', approvalLine(each, approve, typed)]),
+        ...refused.map((each): Fact => ['denied, can be reversed', approvalLine(each, approve, typed)]),
       ]
       const shown = facts.map(([key, value]): Fact => [key, plainText(value)])
       for (const line of factLines(shown, io.output)) io.output.print(line)
@@ -139,7 +139,7 @@ function holds(address: string, { onChain }: Holdings): string {
 const seenAmount = ({ amountMicroUsd, unknown }: Omit<SeenAmount, 'atMs'>): string =>
   amountMicroUsd === null ? `unknown${unknown === null ? '' : ` (${unknown})`}` : displayUsd(amountMicroUsd)
 
-/** Says what determines which service is used. */
+/** Explains what determines the service in use. */
 function namedBy(env: CommandIo['env'], isNamed: boolean): string {
   if (env.FAREBOX_BASE_URL) return 'set by FAREBOX_BASE_URL'
   return isNamed ? 'set by `wallet create --service`' : 'the default, because FAREBOX_BASE_URL is not set'
@@ -163,7 +163,7 @@ function stoppedFacts({ isStopped, stop }: Status): Fact[] {
   return isStopped ? [['', 'stopped by the file `stop` in the data folder']] : []
 }
 
-/** Says which address pays and why; a wallet with one key has no choice. */
+/** Explains which address pays and why; a wallet with one key has no choice. */
 function payerFacts({ addresses, address, isPayerDecided }: Status): Fact[] {
   if (addresses.length < 2) return []
   return isPayerDecided

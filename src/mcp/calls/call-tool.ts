@@ -12,7 +12,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { type AnswerKept, isApproved } from '#toolkit/approval.ts'
-import { questionsInARow } from '#toolkit/bounds.ts'
+import { approvalsInARow } from '#toolkit/bounds.ts'
 import { type FormValues, isNeeded, type UserForm, withFilled } from '#toolkit/define.ts'
 import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
 import type { MediaBounds } from '#toolkit/tool-context.ts'
@@ -28,7 +28,7 @@ import {
   doneResult,
   failedResult,
   faultResult,
-  openQuestionResult,
+  openRequestResult,
   stoppedResult,
   unfilledResult,
 } from './results.ts'
@@ -57,8 +57,8 @@ interface ToolCall {
 }
 
 /**
- * Runs a listed tool once. A question to the user ends the call; its answer arrives here as a new call, with the state
- * that was signed then.
+ * Runs a listed tool once. A request to the user ends the call; the user's answer arrives here as a new call, with the
+ * state that was signed then.
  */
 async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult | InputRequiredResult | TaskOnWire> {
   const state = call.context.mcpReq.requestState<AskedState>()
@@ -89,8 +89,8 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
     case 'needs_approval': {
       const { request, filled } = outcome
       const round = (state?.round ?? 0) + 1
-      if (round > questionsInARow || !canAsk(call.context, call.declared))
-        return openQuestionResult(request, call.name, mcp.clock.now())
+      if (round > approvalsInARow || !canAsk(call.context, call.declared))
+        return openRequestResult(request, call.name, mcp.clock.now())
       const { approvalId, kind } = request
       const asked = { decides: { approvalId, kind }, round }
       return ask(mcp, call, asForm(request, mcp.clock.now()), filled ? { ...asked, filled } : asked)
@@ -103,8 +103,8 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
 }
 
 /**
- * Returns the question that offers to make a wallet, if the call failed because there is no wallet and the client can
- * ask.
+ * Returns the request that offers to make a wallet, if the call failed because there is no wallet and the client can
+ * ask the user.
  */
 async function offerWallet(mcp: McpContext, call: ToolCall, { facts, filled }: Failed) {
   if (!facts.isWithoutWallet) return null
@@ -136,7 +136,7 @@ async function asTask(mcp: McpContext, { name, context }: ToolCall, { jobId }: E
   return task ? (await import('./tasks.ts')).createdTask(task) : null
 }
 
-/** A client that cancels or leaves is not a fault; a real fault stays one even then. */
+/** A client that cancels or leaves is not a fault, but a real fault is reported even then. */
 const wasStopped = ({ context: { mcpReq } }: ToolCall, error: unknown): boolean =>
   mcpReq.signal.aborted && (error === mcpReq.signal.reason || (error instanceof Error && error.name === 'AbortError'))
 
@@ -209,7 +209,7 @@ async function ask(
 
 interface Filling {
   given: unknown
-  /** What the user filled in for an earlier question of this call. */
+  /** What the user filled in earlier in this call. */
   before: FormValues | undefined
   context: ServerContext
   declared: ClientCapabilities | undefined
@@ -221,8 +221,8 @@ type Filled =
   | { kind: 'unfilled' }
 
 /**
- * Returns the arguments to run a call with. What only the user knows is asked with a form. The form's answer counts
- * even without a signed state, because it decides nothing that the client could not have passed as an argument.
+ * Returns the arguments to run a call with. A form asks the user for what only they know. Its answer counts even
+ * without a signed state, because it decides nothing that the client could not have passed as an argument.
  */
 function fillIn(form: UserForm | undefined, { given, before, context, declared }: Filling): Filled {
   if (!form || !isRecord(given)) return { kind: 'given', given }

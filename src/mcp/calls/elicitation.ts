@@ -9,9 +9,9 @@ import {
 import { displaySpan } from '#contract/time.ts'
 import { type ApprovalDecision, type ApprovalRequest, attestations, sayRequest } from '#toolkit/approval.ts'
 import type { FormValues, UserForm } from '#toolkit/define.ts'
-import { questionMs } from '../bounds.ts'
+import { approvalFormMs } from '../bounds.ts'
 
-/** The name of the one question in an answer. */
+/** The name of the only request in an answer. */
 const KEY = 'decision'
 
 /** Newer clients declare their capabilities with each request, older ones once. */
@@ -23,16 +23,16 @@ export function canAsk(context: ServerContext, declared: ClientCapabilities | un
   return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation))
 }
 
-export const asForm = (question: ApprovalRequest, nowMs: number): Record<string, InputRequest> => ({
-  [KEY]: asRequest(question, nowMs),
+export const asForm = (request: ApprovalRequest, nowMs: number): Record<string, InputRequest> => ({
+  [KEY]: asRequest(request, nowMs),
 })
 
-/** Returns the request that asks this question. */
-export const asRequest = (question: ApprovalRequest, nowMs: number): InputRequest =>
-  inputRequired.elicit(question.kind === 'consent' ? consentForm(question, nowMs) : approvalForm(question, nowMs))
+/** Returns the form that asks for this approval. */
+export const asRequest = (request: ApprovalRequest, nowMs: number): InputRequest =>
+  inputRequired.elicit(request.kind === 'consent' ? consentForm(request, nowMs) : approvalForm(request, nowMs))
 
 /**
- * Returns the user's answer: `closed` if they dismissed the question or did not tick every box, undefined if the client
+ * Returns the user's answer: `closed` if they dismissed the form or did not tick every box, undefined if the client
  * sent nothing.
  */
 export function personAnswer(
@@ -72,11 +72,11 @@ export function formAnswer({ name }: UserForm, context: ServerContext): FormValu
 
 const box = (title: string) => ({ type: 'boolean' as const, title, default: false })
 
-/** The client stops waiting before the question expires. */
-const here = `This form is open for ${displaySpan(questionMs)}.`
+/** The client stops waiting before the request for approval expires. */
+const here = `This form is open for ${displaySpan(approvalFormMs)}.`
 
-const consentForm = (question: ApprovalRequest, nowMs: number) => ({
-  message: `${sayRequest(question, nowMs)}\n${here} To approve, tick all three statements. To deny, decline the form. If you submit it without ticking all three, nothing is decided and you may be asked again.`,
+const consentForm = (request: ApprovalRequest, nowMs: number) => ({
+  message: `${sayRequest(request, nowMs)}\n${here} To approve, tick all three statements. To deny, decline the form. If you submit it without ticking all three, nothing is decided and you may be asked again.`,
   requestedSchema: {
     type: 'object' as const,
     properties: {
@@ -88,8 +88,8 @@ const consentForm = (question: ApprovalRequest, nowMs: number) => ({
   },
 })
 
-const approvalForm = (question: ApprovalRequest, nowMs: number) => ({
-  message: `${sayRequest(question, nowMs)}\n${here} To approve, tick the box. To deny, decline the form. If you submit it without ticking the box, nothing is decided and you may be asked again.`,
+const approvalForm = (request: ApprovalRequest, nowMs: number) => ({
+  message: `${sayRequest(request, nowMs)}\n${here} To approve, tick the box. To deny, decline the form. If you submit it without ticking the box, nothing is decided and you may be asked again.`,
   requestedSchema: {
     type: 'object' as const,
     properties: { approved: box('I approve this.') },

@@ -38,9 +38,9 @@ export const faultResult = (reference: string, nowMs: number): CallToolResult =>
     nowMs,
   )
 
-/** For a client that cannot ask: a success that says what to show and where the user decides. */
-export const openQuestionResult = (question: ApprovalRequest, tool: string, nowMs: number): CallToolResult =>
-  waitingResult(sayOpenRequest(question, tool, nowMs), waitingFor(question, tool, nowMs))
+/** For a client that cannot ask: a successful result that says what to show, and where the user decides. */
+export const openRequestResult = (request: ApprovalRequest, tool: string, nowMs: number): CallToolResult =>
+  waitingResult(sayOpenRequest(request, tool, nowMs), waitingFor(request, tool, nowMs))
 
 export function declinedResult(approvalId: string, { untilMs, takesBack }: AnswerKept, nowMs: number): CallToolResult {
   const next = `Only the user can reverse this earlier, with \`${takesBack}\` in a terminal. Do not ask again unless the user wants to.`
@@ -58,7 +58,7 @@ export const unfilledResult: CallToolResult = {
   structuredContent: { status: 'declined', next_step: askForValues },
 }
 
-/** The user decided nothing, so only the question itself is on record. */
+/** The user decided nothing, so only the request itself is on record. */
 export const closedResult = (approvalId: string): CallToolResult =>
   waitingResult(`The user closed the dialog without deciding. Nothing was sent or charged. ${askAgain}`, {
     status: 'needs_approval',
@@ -80,7 +80,7 @@ const link = ({ path, mimeType }: Done['files'][number]) => ({
   mimeType,
 })
 
-/** For a call that its client has given up; protocols send nothing then. */
+/** For a call that its client has cancelled; protocols send nothing then. */
 export const stoppedResult: CallToolResult = {
   content: [{ type: 'text', text: 'The call was stopped.' }],
   isError: true,

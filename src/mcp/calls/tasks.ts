@@ -14,7 +14,7 @@ import type { McpContext } from '../context.ts'
 import { inOurWords, logFault, sayFault } from '../faults.ts'
 import { mediaBoundsOf } from './client-media.ts'
 import { asRequest, canAsk, personAnswer } from './elicitation.ts'
-import { declinedResult, doneResult, failedResult, openQuestionResult } from './results.ts'
+import { declinedResult, doneResult, failedResult, openRequestResult } from './results.ts'
 
 type Acknowledged = Record<string, unknown>
 
@@ -30,17 +30,17 @@ export function getTask(mcp: McpContext, params: unknown, context: ServerContext
   })
 }
 
-/** `tasks/update`: records the user's answers to the open questions and ignores everything else. */
+/** `tasks/update`: records the user's answers to the pending requests and ignores everything else. */
 export function updateTask(mcp: McpContext, params: unknown, context: ServerContext): Promise<Acknowledged> {
   return unlessFault(mcp, 'tasks/update', context, async () => {
     const { state } = await look(mcp, params, context)
-    // A client that cannot show questions cannot have a user's answer.
+    // A client that cannot show requests cannot have a user's answer.
     if (state.kind !== 'needs_approval' || !canAsk(context, undefined)) return {}
-    const answers = state.requests.map(question => ({ question, answer: answerTo(question, context) }))
+    const answers = state.requests.map(request => ({ request, answer: answerTo(request, context) }))
     if (!answers.some(({ answer }) => answer)) return {}
     const host = await mcp.host()
-    for (const { question, answer } of answers) {
-      if (answer) await host.answer(question.approvalId, answer).catch(passIfAnswered)
+    for (const { request, answer } of answers) {
+      if (answer) await host.answer(request.approvalId, answer).catch(passIfAnswered)
     }
     // After an approval the work continues at once, instead of at the next poll.
     await look(mcp, params, context)
@@ -58,7 +58,7 @@ export function cancelTask(mcp: McpContext, params: unknown, context: ServerCont
 
 const answerTo = ({ kind, approvalId }: ApprovalRequest, context: ServerContext) => {
   const answer = personAnswer(kind, context, approvalId)
-  // Dismissed without a decision: the question stays open, and the client may ask it again.
+  // Dismissed without a decision: the request stays open, and the client may ask again.
   return answer === 'closed' ? undefined : answer
 }
 
@@ -137,7 +137,7 @@ export const createdTask = (task: Task): TaskOnWire & { resultType: 'task' } => 
   ...onWire(task, 'working', task.state.kind === 'working' ? task.state.message : undefined),
 })
 
-/** Returns a complete task. `canAsk`: whether its client can ask the user a question. */
+/** Returns a complete task. `canAsk` says whether its client can ask the user for an approval. */
 export function detailed(mcp: McpContext, task: Task, canAsk: boolean): DetailedTask {
   const { state } = task
   const nowMs = mcp.clock.now()
@@ -151,13 +151,13 @@ export function detailed(mcp: McpContext, task: Task, canAsk: boolean): Detailed
     case 'ended':
       return { ...onWire(task, 'completed'), ...ended(mcp, state.outcome) }
     case 'needs_approval': {
-      const [question] = state.requests
-      // This client cannot ask, so the answer says where the user decides; then the same call continues.
-      if (!canAsk && question) {
-        return { ...onWire(task, 'completed'), result: openQuestionResult(question, 'the same tool', nowMs) }
+      const [request] = state.requests
+      // This client cannot ask, so the answer says where the user decides; the same call then continues.
+      if (!canAsk && request) {
+        return { ...onWire(task, 'completed'), result: openRequestResult(request, 'the same tool', nowMs) }
       }
       const inputRequests = Object.fromEntries(
-        state.requests.map(question => [question.approvalId, asRequest(question, nowMs)]),
+        state.requests.map(request => [request.approvalId, asRequest(request, nowMs)]),
       )
       return { ...onWire(task, 'input_required', 'This needs the user’s approval.'), inputRequests }
     }
@@ -172,7 +172,7 @@ function ended(mcp: McpContext, outcome: ToolOutcome): Pick<DetailedTask, 'resul
     case 'failed':
       return { result: failedResult(outcome.facts, mcp.clock.now()) }
     case 'needs_approval':
-      return { result: openQuestionResult(outcome.request, 'the same tool', mcp.clock.now()) }
+      return { result: openRequestResult(outcome.request, 'the same tool', mcp.clock.now()) }
     case 'fault': {
       const reference = logFault(mcp.log, 'task', outcome.error)
       const message = sayFault(reference)

@@ -2,8 +2,8 @@ import * as limits from '../limits.ts'
 import { all, type Row, type Value, type Work } from '../records/records.ts'
 import type { ApprovalFacts } from '../terms/approval.ts'
 
-/** Groups questions: those of one kind about one operation of one service. */
-interface QuestionSort {
+/** Groups requests for approval: those of one kind, for one operation of one service. */
+interface RequestGroup {
   kind: ApprovalFacts['kind']
   requestHash: string
   /** Empty if the caller gives none. */
@@ -12,25 +12,25 @@ interface QuestionSort {
 }
 
 interface InTheWay {
-  /** Questions that end so that a new one can be asked. */
+  /** Pending requests that end so that a new one can be made. */
   rows: readonly Row[]
-  /** For the requester; null if no other request was replaced. */
+  /** A note for the caller if other requests were replaced; null otherwise. */
   sentence: string | null
-  /** Too many questions are pending to ask another. */
+  /** Too many requests are pending to make another. */
   isFull: boolean
 }
 
 /**
- * Returns what must make room for a question, oldest first. A caller that asks in a loop replaces its own requests:
- * first the same request at another price, then its own group, and only if the whole list is full, others of the same
- * service.
+ * Returns which pending requests must end to make room for a new one, oldest first. A caller in a loop replaces its own
+ * requests: first the same request at another price, then its own group, and only if the whole list is full, others of
+ * the same service.
  */
-export function* inTheWay({ kind, requestHash, origin, operation }: QuestionSort, nowMs: number): Work<InTheWay> {
+export function* inTheWay({ kind, requestHash, origin, operation }: RequestGroup, nowMs: number): Work<InTheWay> {
   const same = yield* waiting('kind = ? AND request_hash = ?', nowMs, kind, requestHash)
   if (same.length > 0) return { rows: same, sentence: null, isFull: false }
-  const sort = `kind = ? AND coalesce(origin, '') = ? AND coalesce(operation, '') = ?`
-  const ofSort = yield* waiting(sort, nowMs, kind, origin, operation)
-  if (ofSort.length >= limits.maxPendingOfSort) return making(ofSort, limits.maxPendingOfSort, 'of the same kind')
+  const group = `kind = ? AND coalesce(origin, '') = ? AND coalesce(operation, '') = ?`
+  const ofGroup = yield* waiting(group, nowMs, kind, origin, operation)
+  if (ofGroup.length >= limits.maxPendingOfGroup) return making(ofGroup, limits.maxPendingOfGroup, 'of the same kind')
   const waitingNow = yield* waiting('kind IS NOT NULL', nowMs)
   if (waitingNow.length < limits.maxPendingApprovals) return { rows: [], sentence: null, isFull: false }
   const ofService = yield* waiting(`coalesce(origin, '') = ?`, nowMs, origin)

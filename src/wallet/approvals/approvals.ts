@@ -16,7 +16,7 @@ import { type Attested, type ConsentedMedium, findAttested, noteAttested } from 
 export interface Approval {
   id: string
   facts: ApprovalFacts
-  /** What the asking call is about; null if unknown, and a day after the question's end. */
+  /** What the call that needs approval is about; null if unknown, and from a day after the request has ended. */
   about: AskedAbout | null
   /** The service's origin; null if unknown. */
   origin: string | null
@@ -31,26 +31,26 @@ export interface Approval {
   decidedAtMs: number | null
   /** Where and by whom: `terminal ada`. */
   decidedBy: string | null
-  /** The payment or call that used it up; a consent is never used up, it expires. */
+  /** The payment or call that used it up. A consent is not used up: it expires. */
   usedBy: string | null
 }
 
-/** Questions to the user and their answers, shared by all processes on these records. */
+/** Requests for approval and the user's decisions, shared by all processes on these records. */
 export interface Approvals {
-  /** Returns the pending row; the same question about the same request shares one row. Refused after a denial. */
+  /** Returns the pending row; equal requests share one row. Throws if the user has denied this request. */
   ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<PendingApproval>
-  /** Throws if the user has denied this request and the denial still counts, whatever would be asked now. */
+  /** Throws if a denial of this request is still valid, even if it would no longer need approval. */
   refuseDenied(requestHash: string, call: DecidedCall): Promise<void>
   /**
-   * Returns whether the user has agreed to exactly this and the approval is still valid; for a consent, at no higher
-   * price than was shown.
+   * Returns whether the user has approved exactly this, and the approval is still valid. For a consent, the price must
+   * not be higher than the one that was shown.
    */
   isApproved(facts: ApprovalFacts, requestHash: string, about?: AskedAbout): Promise<boolean>
   /** Uses up an approval to spend; returns false if there is none. */
   use(facts: ApprovalFacts, requestHash: string, by: string): Promise<boolean>
   /**
-   * Makes what the attempt `by` used up valid again, because nothing was bought with it; what others used up stays
-   * used.
+   * Makes the approval that the attempt `by` used up valid again, because nothing was bought. Approvals that other
+   * attempts used up stay used.
    */
   giveBack(by: string): Promise<void>
   /** Records which media are about to be sent to a service with a consent. */
@@ -63,7 +63,7 @@ export interface Approvals {
   get(id: string): Promise<Approval | null>
   /** Newest first. */
   list(state?: Approval['state']): Promise<Approval[]>
-  /** Returns the question as the user sees it. */
+  /** Returns the request in the words that the user sees. */
   asPending(approval: Approval): PendingApproval
   /** Only for a decision of the user at a terminal, in a client's dialog or on the agent's own page. */
   resolve(id: string, answer: Answer): Promise<Approval>
@@ -72,7 +72,7 @@ export interface Approvals {
 interface Answer {
   isApproved: boolean
   by: string
-  /** Whether an approval may take back a denial that still counts; only for the user at a terminal. */
+  /** Whether an approval may reverse a denial that is still valid; only for the user at a terminal. */
   takesBack?: boolean
 }
 
@@ -100,10 +100,10 @@ export const openApprovals = (records: Records, folder: string): Approvals => ({
   resolve: (id, answer) => records.decide(nowMs => resolve(id, answer, nowMs)),
 })
 
-/** A top-up's request is what would be paid to whom; two equal ones are one question. */
+/** A top-up's request is the amount and the payee; two with the same facts are one request. */
 export const hashOfFacts = (facts: ApprovalFacts): string => createHash('sha256').update(write(facts)).digest('hex')
 
-/** Runs inside a decision, so that a pending question is never duplicated. */
+/** Runs inside a decision, so that a pending request is never duplicated. */
 export function* ask(
   facts: ApprovalFacts,
   requestHash: string,
@@ -125,7 +125,7 @@ export function* ask(
   const madeRoom = yield* makeRoom(facts, terms, nowMs, call)
   const id = newId('ask')
   const kept = call?.about ? writeAbout(call.about) : null
-  const expiresAtMs = nowMs + limits.questionLifeMs
+  const expiresAtMs = nowMs + limits.requestLifeMs
   yield* change(
     `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, origin, operation, address, about)
      VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?)`,
@@ -143,8 +143,7 @@ export function* ask(
 }
 
 /**
- * A service may no longer ask for a consent that the user denied, so checking only at the question would not stop the
- * call.
+ * A service may stop asking for a consent that the user denied, so checking only when it asks would not stop the call.
  */
 function* refuseDenied(requestHash: string, nowMs: number, folder: string): Work<void> {
   const denied = yield* first(
@@ -175,14 +174,14 @@ const termsOf = (facts: ApprovalFacts, requestHash: string): RefusedTerms => ({
   ...(facts.kind !== 'consent' && facts.amountMicroUsd !== null && { amountMicroUsd: facts.amountMicroUsd }),
 })
 
-/** Returns what a question was about, as far as its row says; null for one from an earlier version. */
+/** Returns what a request was about, as far as its row says; null for a row from an earlier version. */
 function callOf({ origin, operation, address }: Row): DecidedCall | null {
   const text = (value: unknown) => (typeof value === 'string' ? value : null)
   return typeof origin === 'string' ? { origin, operation: text(operation), address: text(address) } : null
 }
 
 /**
- * Questions that expired unanswered, and approvals that expired unused, count as refusals at the moment when they
+ * Requests that expired undecided, and approvals that expired unused, count as refusals from the moment when they
  * ended.
  */
 export function* recordExpired(nowMs: number): Work<void> {
@@ -201,7 +200,7 @@ export function* recordExpired(nowMs: number): Work<void> {
   }
 }
 
-/** How they ended is in the record of refusals. What the user answered is kept. */
+/** How they ended is in the record of refusals. The user's decisions are kept. */
 function* forgetUnanswered(): Work<void> {
   yield* change(
     `DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state = 'pending' AND noted = 1
@@ -214,7 +213,7 @@ const pushedOut = 'The user was asked, but newer requests replaced this one befo
 const unanswered = 'The user was asked and did not answer in time.'
 const unused = 'The user had approved, but the approval expired before it was used.'
 
-/** Returns the newest: asking again happens only at a higher price. */
+/** Returns the newest, because the user is asked again only about a higher price. */
 function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): Work<Row | null> {
   const row = yield* first(
     `SELECT * FROM approvals WHERE kind = ? AND request_hash = ? AND facts = ? AND state = 'approved'
@@ -225,8 +224,8 @@ function* findUsable(facts: ApprovalFacts, requestHash: string, nowMs: number): 
 }
 
 /**
- * Whether what a consent's question said is still true: a service may have raised its price since. Questions about
- * money contain the amount.
+ * Whether the price in a request for consent is still right: the service may have raised it since. Requests for money
+ * contain the amount.
  */
 function covers({ kind, about: kept }: Row, about: AskedAbout | undefined): boolean {
   const shown = kind === 'consent' && about ? readAbout(kept) : null
@@ -283,17 +282,17 @@ function* find(id: string, nowMs: number): Work<Approval | null> {
 }
 
 function* list(only: Approval['state'] | undefined, nowMs: number): Work<Approval[]> {
-  // Pending questions are always included, however many have ended since.
+  // Pending requests are always included, however many have ended since.
   const [which, values] = only === 'pending' ? [`WHERE state = 'pending' AND expires_at_ms > ?`, [nowMs]] : ['', []]
   const newestFirst = `SELECT * FROM approvals ${which} ORDER BY created_at_ms DESC, rowid DESC LIMIT ?`
   const rows = yield* all(newestFirst, ...values, limits.maxListed)
   return rows.map(row => read(row, nowMs)).filter(approval => only === undefined || approval.state === only)
 }
 
-/** Recorded as who ended a question that was never answered. */
-const newerQuestion = 'a newer request'
+/** Stored as the one who ended a request that was never decided. */
+const newerRequest = 'a newer request'
 
-/** Returns what to say about it; refuses if nothing of this service can make room. */
+/** Returns a note for the caller, or null; refuses if no request of this service can make room. */
 function* makeRoom(
   { kind }: ApprovalFacts,
   terms: RefusedTerms,
@@ -318,11 +317,11 @@ function* makeRoom(
   return sentence
 }
 
-/** Ends a pending question for a new one. */
+/** Ends a pending request for a new one. */
 function* pushOut(row: Row, nowMs: number): Work<void> {
   yield* change(
     'UPDATE approvals SET expires_at_ms = ?, decided_by = ?, noted = 1 WHERE id = ?',
-    ...[nowMs, newerQuestion, String(row.id)],
+    ...[nowMs, newerRequest, String(row.id)],
   )
   const asked = callOf(row)
   const { facts, requestHash } = read(row, nowMs)
@@ -350,7 +349,7 @@ function asPending(
   return { approvalId: id, facts, ...requestWords(facts, { about, origin, command }), howToApprove, expiresAtMs }
 }
 
-/** Includes the folder unless it is the default, because users follow the advice literally. */
+/** Names the folder unless it is the default, because users copy the command as it is. */
 export const approveCommand = (id: string, folder: string): string =>
   `farebox wallet approve ${id}${folder === defaultStateFolder() ? '' : ` --data '${folder}'`}`
 

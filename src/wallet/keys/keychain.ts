@@ -2,9 +2,9 @@ import { WalletRefusal } from '../terms/refusal.ts'
 
 /** The system's store for the user's secrets: Keychain, Credential Manager, or a desktop's Secret Service. */
 export interface Keychain {
-  /** Returns null if there is none with this name. */
+  /** Returns null if there is no secret with this name. */
   read(name: string): Promise<string | null>
-  /** Throws if it could not be stored. */
+  /** Throws if the secret could not be stored. */
   write(name: string, secret: string): Promise<void>
 }
 
@@ -35,9 +35,9 @@ export async function systemKeychain(
   })
   // On Linux the library would otherwise fall back to the kernel's keyring, which is lost at reboot.
   const options = { linux: { store: 'secret-service' as never } }
-  const ask = async <Result>(name: string, question: (entry: Entry) => Promise<Result>): Promise<Result> => {
+  const ask = async <Result>(name: string, use: (entry: Entry) => Promise<Result>): Promise<Result> => {
     try {
-      return await question(new AsyncEntry(service, name, options))
+      return await use(new AsyncEntry(service, name, options))
     } catch {
       // Without the library's message, which may repeat its input.
       throw refusal(

@@ -28,12 +28,13 @@ export interface PaidOrder {
   creditedMicroUsd: MicroUsd
   newBalanceMicroUsd: MicroUsd
   transaction: string | null
-  /** Another payment has brought credit meanwhile, and nothing was signed for this order. Check the credit again. */
+  /** Another payment has brought credit meanwhile, so nothing was signed for this order. Check the credit again. */
   isEarlier: boolean
 }
 
 /**
- * The only way for money to leave the wallet: one payment at a time, an open one first, a row on disk before each step.
+ * The only code that lets money leave the wallet for a service: one payment at a time, an open one first, and a row on
+ * disk before each step.
  */
 export async function pay(whole: PayContext, order: Order, send: Send): Promise<PaidOrder> {
   const { records, folder } = whole
@@ -60,7 +61,7 @@ export async function pay(whole: PayContext, order: Order, send: Send): Promise<
     const signed = await sign(chosen, amountMicroUsd, atMs)
     const store = function* (nowMs: number): Work<void> {
       yield* lease.check()
-      // The stop switch may have been set since. Only a stored payment is sent.
+      // The stop switch may have been set since the decision. Only a stored payment is sent.
       yield* refuseWhenStopped(folder)
       yield* journal.toSigned(id, signed, nowMs)
     }
@@ -84,8 +85,8 @@ const paid = (payment: journal.Payment, isEarlier: boolean): PaidOrder => ({
 })
 
 /**
- * A 402 may be older than a later payment, so its caller checks again before more is paid. A payment that was requested
- * twice because an answer was lost is made once.
+ * A 402 may be older than a later payment, so its caller checks the credit again before it pays more. If an answer was
+ * lost and the same top-up is requested again, it is paid once.
  */
 async function recentPayment({ records, key, policy }: PayContext, lease: TopUpLease, order: Order) {
   if (order.origin !== policy.origin) return null
@@ -106,7 +107,7 @@ async function recentPayment({ records, key, policy }: PayContext, lease: TopUpL
   })
 }
 
-/** A refill whose credit has shown was not made for the call that got a 402, so that call need not wait after it. */
+/** A refill whose credit has shown up was not made for the call that got a 402, so that call need not wait after it. */
 function* passedRefill(address: string, { occasion, origin, toldMicroUsd = null }: Order): Work<string | null> {
   return occasion === 'after-402' ? yield* shownRefill({ origin, address }, toldMicroUsd) : null
 }
@@ -144,15 +145,15 @@ type Refused = Extract<Decision, { kind: 'refused' }>
 const refusedBy = ({ key: { address } }: PayContext, { refusal }: Refused): WalletRefusal =>
   new WalletRefusal({ ...refusal, terms: { address, ...refusal.terms } })
 
-/** A question is returned instead of thrown, because its row must stay. */
+/** The request for approval is returned instead of thrown, because a throw would undo its row. */
 function* planWithin(context: PayContext, order: DatedOrder, nowMs: number): Work<Planned | Refused | NeedsApproval> {
   const decision = decide(context.policy, yield* situationOf(context, order, nowMs), order)
   if (decision.kind === 'refused') return decision
   const id = newId('pay')
   if (decision.kind === 'allowed') return yield* reserve(context, order, { id, ...decision, atMs: nowMs })
-  const { facts, onceAgreed } = decision
-  const isAgreed = onceAgreed !== null && (yield* useApproval(facts, hashOfFacts(facts), id, nowMs))
-  if (isAgreed) return yield* reserve(context, order, { id, ...onceAgreed, atMs: nowMs })
+  const { facts, onceApproved } = decision
+  const isApproved = onceApproved !== null && (yield* useApproval(facts, hashOfFacts(facts), id, nowMs))
+  if (isApproved) return yield* reserve(context, order, { id, ...onceApproved, atMs: nowMs })
   const call = decidedCall(order, context.key.address)
   return new NeedsApproval(yield* ask(facts, hashOfFacts(facts), nowMs, context.folder, call))
 }
@@ -195,9 +196,9 @@ interface Wanted {
 }
 
 /**
- * Refuses an amount that the paying address does not hold, before anything is signed, reserved or asked: the service
- * could only refuse it, and it would stay reserved until it can no longer be collected. If no node answers, nothing is
- * refused. Returns what the chain reported.
+ * Refuses an amount that the paying address does not hold, before anything is signed or reserved and before the user is
+ * asked: the service could only refuse it, and the amount would stay reserved until it can no longer be collected. If
+ * no node answers, nothing is refused. Returns what the chain reported.
  */
 async function refuseWithoutFunds(
   { key, nodes }: Pick<PayContext, 'key' | 'nodes'>,
@@ -227,7 +228,7 @@ const least = (amount: bigint): string => usdc(amount).replace(/\.00$/, '')
 function wantedBy(decision: Decision): Wanted | null {
   if (decision.kind === 'refused') return null
   if (decision.kind === 'allowed') return payable(decision)
-  if (decision.onceAgreed) return payable(decision.onceAgreed)
+  if (decision.onceApproved) return payable(decision.onceApproved)
   const { facts } = decision
   return facts.kind === 'payee' ? { rail: facts, amountMicroUsd: facts.amountMicroUsd } : null
 }
@@ -235,7 +236,7 @@ function wantedBy(decision: Decision): Wanted | null {
 const payable = ({
   chosen,
   amountMicroUsd,
-}: NonNullable<Extract<Decision, { kind: 'asks' }>['onceAgreed']>): Wanted => ({
+}: NonNullable<Extract<Decision, { kind: 'needs_approval' }>['onceApproved']>): Wanted => ({
   rail: chosen.payee,
   amountMicroUsd,
 })

@@ -19,10 +19,10 @@ export interface Payable {
 export type Decision =
   | ({ kind: 'allowed' } & Payable)
   | { kind: 'refused'; refusal: Refusal }
-  /** `onceAgreed` is paid if the user has agreed to exactly these facts; a new payee is decided again. */
-  | { kind: 'asks'; facts: ApprovalFacts; onceAgreed: Payable | null }
+  /** `onceApproved` is paid if the user has approved exactly these facts; a new payee is decided again. */
+  | { kind: 'needs_approval'; facts: ApprovalFacts; onceApproved: Payable | null }
 
-/** Decides whether an order is paid, and with how much. Pure: the same question has the same answer. */
+/** Decides whether an order is paid, and with how much. Pure: the same input gives the same decision. */
 export function decide(policy: Policy, situation: Situation, order: Order): Decision {
   const before = whetherAtAll(policy, situation, order)
   if (before) return refused(before)
@@ -34,22 +34,22 @@ export function decide(policy: Policy, situation: Situation, order: Order): Deci
   if (beyond) return refused(beyond)
   const { chosen } = choice
   if (!chosen.isKnownPayee)
-    return { kind: 'asks', facts: { kind: 'payee', ...chosen.payee, amountMicroUsd }, onceAgreed: null }
+    return { kind: 'needs_approval', facts: { kind: 'payee', ...chosen.payee, amountMicroUsd }, onceApproved: null }
   const because = whyTopUpIsAsked(policy, situation, order, amountMicroUsd)
   return because !== null
     ? {
-        kind: 'asks',
+        kind: 'needs_approval',
         facts: topUpFacts({ policy, amountMicroUsd, because }, order.occasion, chosen),
-        onceAgreed: { amountMicroUsd, chosen },
+        onceApproved: { amountMicroUsd, chosen },
       }
     : { kind: 'allowed', amountMicroUsd, chosen }
 }
 
-/** After a 402 what is missing, but at least the service's minimum of 5 USD, whatever more it suggests. */
+/** After a 402 the missing amount, but at least the service's minimum of 5 USD, whatever larger amount it suggests. */
 export const amountOf = ({ occasion, amountMicroUsd }: Order): MicroUsd =>
   occasion === 'after-402' && amountMicroUsd < smallestTopUpMicroUsd ? smallestTopUpMicroUsd : amountMicroUsd
 
-/** Returns null if the wallet pays by itself. */
+/** Returns why the user must approve the payment; null if the wallet may pay without asking. */
 function whyTopUpIsAsked(
   { asksFirstTopUp, askAboveMicroUsd }: Policy,
   { spent }: Situation,
@@ -119,20 +119,20 @@ export interface PlannedCall {
   quotedMicroUsd: MicroUsd | null
   /** Id of the operation; for the record of a refusal. */
   operation?: string | null
-  /** The same call was sent before, and it may still be charged. */
+  /** The same call was sent before, and may still be charged. */
   mayBeSecond?: boolean
-  /** For the user who is asked. */
+  /** For the user who decides on it. */
   about?: AskedAbout | undefined
 }
 
 export type CallDecision =
   | { kind: 'allowed' }
   | { kind: 'refused'; refusal: Refusal }
-  | { kind: 'asks'; facts: ApprovalFacts }
+  | { kind: 'needs_approval'; facts: ApprovalFacts }
 
 /**
- * Decides whether a call may be made: within the cap automatically; above the asking threshold, or without a price, by
- * the user.
+ * Decides whether a call may be made. Within the cap it may; above the threshold for approval, or without a known
+ * price, the user decides.
  */
 export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped'>, call: PlannedCall): CallDecision {
   const { quotedMicroUsd: amountMicroUsd } = call
@@ -141,10 +141,10 @@ export function decideCall(policy: Policy, situation: Pick<Situation, 'isStopped
     return { kind: 'refused', refusal: overCap('max-call', amountMicroUsd, policy.maxCallMicroUsd) }
   const because = whyAsked(policy, call)
   if (because === null) return { kind: 'allowed' }
-  return { kind: 'asks', facts: { kind: 'spend', what: call.what, amountMicroUsd, because } }
+  return { kind: 'needs_approval', facts: { kind: 'spend', what: call.what, amountMicroUsd, because } }
 }
 
-/** Returns null if the user need not be asked. */
+/** Returns null if it needs no approval. */
 function whyAsked({ askAboveMicroUsd }: Policy, { quotedMicroUsd, mayBeSecond = false }: PlannedCall): string | null {
   if (mayBeSecond) return 'The call was sent before and its answer was lost, so the service may charge for both.'
   if (quotedMicroUsd === null) return 'Its price is unknown, so the cap on a call cannot limit it.'

@@ -9,8 +9,8 @@ import { plainReason } from '../payment/send-payment.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 
 /**
- * Brings a signed transfer to the chain and pays the network's fee, because the wallet holds only USDC. It can move the
- * signed amount to the signed address or do nothing.
+ * Submits a signed transfer to the chain and pays the network's fee, because the wallet holds only USDC. It can only
+ * move the signed amount to the signed address, or do nothing.
  */
 export interface Settler {
   /** The name in the row: the address of a facilitator, or `local chain`. */
@@ -22,13 +22,13 @@ export interface Settler {
    * if it does not settle on this network.
    */
   feePayerOn(network: string): Promise<string | null>
-  /** The chain has the last word; never rejects. */
+  /** Never rejects, because the chain decides the outcome. */
   settle(payment: PaymentPayload, option: PaymentOption): Promise<SettlerAnswer>
 }
 
 export type SettlerAnswer =
   | { kind: 'settled'; transaction: string | null }
-  /** It refused. That proves nothing: the transfer may still be executed while it is valid. */
+  /** The settler refused. That proves nothing: the transfer may still be executed while it is valid. */
   | { kind: 'refused'; reason: string }
   | { kind: 'unknown'; reason: string }
 
@@ -36,12 +36,15 @@ export type SettlerAnswer =
 export const printedSettler = 'printed'
 
 /**
- * Settles on Base and Solana without an account; it is asked only after the user has seen its name. Its list of 2026-10-19
- * has both networks by x402 version 2.
+ * Settles on Base and Solana without an account; it is contacted only after the user has seen its name. Its list of
+ * 2026-10-19 has both networks in x402 version 2.
  */
 const publicFacilitator = 'https://facilitator.payai.network'
 
-/** An x402 facilitator, over HTTP. Asks nothing of the network until it is used. Throws a refusal for an address not to be used. */
+/**
+ * An x402 facilitator, over HTTP. Sends nothing before its first use. Throws a refusal for an address that must not be
+ * used.
+ */
 export function facilitatorAt(address: string = publicFacilitator): Settler {
   const base = baseOf(address)
   const { host } = base
@@ -76,8 +79,8 @@ interface Answer {
 }
 
 /** Follows no redirect, because the signed transfer is for this server only. */
-async function ask(base: URL, question: 'supported' | 'settle', body: object | null, timeoutMs: number) {
-  const response = await fetch(new URL(question, base), {
+async function ask(base: URL, path: 'supported' | 'settle', body: object | null, timeoutMs: number) {
+  const response = await fetch(new URL(path, base), {
     method: body ? 'POST' : 'GET',
     headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
     body: body && JSON.stringify(body),

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { ApprovalRequired } from '#toolkit/approval.ts'
 import { defineTool, type FormField, type Tool, type UserForm } from '#toolkit/define.ts'
-import { spend } from '../../mcp/questions.ts'
+import { spend } from '../../mcp/approval-requests.ts'
 import { fixture } from './plain-tools.ts'
 
-/** Takes any text that a person may fill in, as the suite answers each form with values of its own. */
+/** Takes any text that the user may fill in, because the suite answers each form with its own values. */
 const form = (userFills: UserForm, shape: Record<string, z.ZodType> = {}): Tool =>
   defineTool({
     ...fixture(userFills.name),
@@ -12,7 +12,7 @@ const form = (userFills: UserForm, shape: Record<string, z.ZodType> = {}): Tool 
     output: z.object({ filled: z.record(z.string(), z.unknown()) }),
     userFills,
     run: async (_context, input) => ({ filled: input }),
-    say: ({ filled }) => `The person filled in ${JSON.stringify(filled)}.`,
+    say: ({ filled }) => `The user filled in ${JSON.stringify(filled)}.`,
   })
 
 const nameForm: UserForm = {
@@ -59,7 +59,7 @@ const twoRounds: Tool = {
   },
 }
 
-/** Tools that ask the person: for values in a form, or for a decision, as everything that costs does here. */
+/** Tools that ask the user: for values in a form, or for a decision, as every paid tool does here. */
 export const askingTools: readonly Tool[] = [
   form(anyForm('test_elicitation', respond)),
   form(anyForm('test_elicitation_sep1034_defaults', defaults)),

@@ -41,8 +41,8 @@ export const prompts: readonly Prompt[] = [
   definePrompt({
     ...common,
     name: 'test_input_required_result_prompt',
-    title: 'With what the person adds',
+    title: 'With what the user adds',
     arguments: z.strictObject({ context: z.string() }),
-    write: ({ context }) => `The person added: ${context}`,
+    write: ({ context }) => `The user added: ${context}`,
   }),
 ] as readonly Prompt[]

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { zeroUsd } from '#contract/money.ts'
 import { defineTool, type Tool } from '#toolkit/define.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { payee, spend } from '../../mcp/questions.ts'
+import { payee, spend } from '../../mcp/approval-requests.ts'
 import { fixture } from './plain-tools.ts'
 import { beginJob, type FixtureJob } from './task-host.ts'
 

@@ -47,7 +47,7 @@ export interface CheckedRound {
 
 export interface RoundFindings {
   failures: readonly string[]
-  /** What only a person could end, and did. */
+  /** Payments that only the owner could end, and did. */
   resolved: number
 }
 
@@ -79,7 +79,7 @@ export async function checkRound({ records, stepsInOrder, book, ...policy }: Che
   return { failures, resolved }
 }
 
-/** Whatever neither service nor time has ended has to be one that a person can end, and that the service never answers. */
+/** A payment that neither the service nor time has ended must be one that the owner can end, and that the service never answers. */
 async function resolveOpen(
   records: Records,
   payments: readonly Payment[],
@@ -89,7 +89,8 @@ async function resolveOpen(
   let resolved = 0
   for (const { id, state, counts, nonce } of payments) {
     if (state === 'confirmed' || (state === 'dead' && !counts)) {
-      if (state === 'dead' && nonce !== null) failures.push(`${id} was signed and released, and no person has said so.`)
+      if (state === 'dead' && nonce !== null)
+        failures.push(`${id} was signed and released, but the owner has not resolved it.`)
       continue
     }
     const { behaviour, settledMicroUsd = 0n } = authorizations.get(nonce ?? '') ?? {}

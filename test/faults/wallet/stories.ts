@@ -19,7 +19,7 @@ export const storyNames = [
   'two services',
   'switched off',
   'a turn that ran out',
-  'a person asked',
+  'the user asked',
   'past midnight',
 ] as const
 export type Story = (typeof storyNames)[number]
@@ -27,7 +27,7 @@ export type Story = (typeof storyNames)[number]
 /** Where a seed stands among ten; so many share no divisor with the points. */
 const order: readonly Story[] = [
   ...(['kills', 'a meeting', 'kills', 'two services', 'kills'] as const),
-  ...(['switched off', 'a turn that ran out', 'kills', 'a person asked', 'past midnight'] as const),
+  ...(['switched off', 'a turn that ran out', 'kills', 'the user asked', 'past midnight'] as const),
 ]
 export const storyAt = (seed: number): Story => order[seed % order.length] ?? 'kills'
 
@@ -102,8 +102,8 @@ export const stories: Readonly<Record<Story, (told: Told) => Plot>> = {
     }
   },
 
-  /** Everybody asks, a person says yes once between the waves, and all try again. */
-  'a person asked'({ draws, point }) {
+  /** Every process asks, the user approves once between the waves, and all try again. */
+  'the user asked'({ draws, point }) {
     const asks = (kill: WorkOrder['kill']) => ({ ...process(draws, kill), actions: [above, ...drawActions(draws)] })
     const before = Array.from({ length: bounds.leastProcesses }, () => ({ ...process(draws, null), actions: [above] }))
     const after = [asks(draws.once(2) ? armed(point) : null), asks(null), ...others(draws, 1, null)]

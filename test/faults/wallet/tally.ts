@@ -8,7 +8,7 @@ const others = [
   'a kill at no point',
   'switched off over a payment',
   'a turn that ran out over a payment',
-  'a payment that a person agreed to',
+  'a payment that the user approved',
 ]
 
 /** What a run has to have met, and how often it has. */

@@ -41,7 +41,7 @@ function linesOf(tally: Tally, missed: readonly string[], failures: readonly str
       ['rounds', `${tally.rounds}, of ${tally.processes} processes`],
       ['distinct authorisations', `${tally.authorizations}`],
       ['settled', `${formatUsd(microUsd(tally.settledMicroUsd))} USD`],
-      ['ended by a person', `${tally.resolved}`],
+      ['ended by the owner', `${tally.resolved}`],
       ['states met', `${tally.states.size - missed.length} of ${tally.states.size}`],
     ]),
     ...failuresAsLines(failures),

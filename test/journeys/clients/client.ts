@@ -10,8 +10,8 @@ export interface ToolAnswer {
   data: Record<string, unknown>
 }
 
-/** What the person at the client does with each question; texts are kept as they were shown. */
-export interface JourneyPerson {
+/** How the client's user answers each request; texts are kept as they were shown. */
+export interface JourneyUser {
   agrees: boolean
   shown: string[]
 }
@@ -28,9 +28,9 @@ export const asAnswer = ({ content = [], structuredContent, isError }: Result): 
   data: (structuredContent ?? {}) as Record<string, unknown>,
 })
 
-/** A form as the person fills it in: all boxes ticked, or none of it. */
-export function formAnswer(person: JourneyPerson, message: string, boxes: readonly string[]) {
-  person.shown.push(message)
-  if (!person.agrees) return { action: 'decline' as const }
+/** A form as the user fills it in: all boxes ticked, or declined. */
+export function formAnswer(user: JourneyUser, message: string, boxes: readonly string[]) {
+  user.shown.push(message)
+  if (!user.agrees) return { action: 'decline' as const }
   return { action: 'accept' as const, content: Object.fromEntries(boxes.map(box => [box, true])) }
 }

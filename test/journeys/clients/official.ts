@@ -1,11 +1,11 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Product } from '../../conformance/mcp/spawn-product.ts'
-import { asAnswer, formAnswer, type JourneyClient, type JourneyPerson } from './client.ts'
+import { asAnswer, formAnswer, type JourneyClient, type JourneyUser } from './client.ts'
 
 /** The protocol's own client package; an older one has a session, a newer one sends all with each request. */
 export async function officialClient(
   { url, token }: Product,
-  person: JourneyPerson,
+  user: JourneyUser,
   era: 'legacy' | 'modern',
 ): Promise<JourneyClient> {
   const client = new Client(
@@ -17,7 +17,7 @@ export async function officialClient(
   )
   client.setRequestHandler('elicitation/create', async ({ params }) => {
     const boxes = 'requestedSchema' in params ? Object.keys(params.requestedSchema.properties) : []
-    return formAnswer(person, params.message, boxes)
+    return formAnswer(user, params.message, boxes)
   })
   const headers = { authorization: `Bearer ${token}` }
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))

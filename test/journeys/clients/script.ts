@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Product } from '../../conformance/mcp/spawn-product.ts'
-import { asAnswer, formAnswer, type JourneyClient, type JourneyPerson, type Result } from './client.ts'
+import { asAnswer, formAnswer, type JourneyClient, type JourneyUser, type Result } from './client.ts'
 
 const revision = '2026-07-28'
 
@@ -22,7 +22,7 @@ const Answer = z.looseObject({
 })
 
 /** JSON-RPC by hand, as a script without a library sends it; a question comes as a result, and its answer with a repeat. */
-export function scriptedClient({ url, token }: Product, person: JourneyPerson): JourneyClient {
+export function scriptedClient({ url, token }: Product, user: JourneyUser): JourneyClient {
   let id = 0
 
   async function post(params: Record<string, unknown>) {
@@ -51,7 +51,7 @@ export function scriptedClient({ url, token }: Product, person: JourneyPerson): 
         const inputResponses = Object.fromEntries(
           Object.entries(result.inputRequests ?? {}).map(([key, { params }]) => [
             key,
-            formAnswer(person, params.message, Object.keys(params.requestedSchema.properties)),
+            formAnswer(user, params.message, Object.keys(params.requestedSchema.properties)),
           ]),
         )
         result = await post({ name, arguments: given, inputResponses, requestState: result.requestState })

@@ -30,7 +30,7 @@ const answer = fc.oneof(
 
 let world: Awaited<ReturnType<typeof taskWorld>>
 let running: Awaited<ReturnType<(typeof world)['open']>>
-/** A task that is at work, and one that asks a person. */
+/** A task that is running, and one that asks the user. */
 const known: string[] = []
 /** The name of its question. */
 let key: string
@@ -71,7 +71,7 @@ test('whatever comes as an id is an error of the request, and never a fault of o
   expect(running.log).toEqual([])
 })
 
-test('whatever comes as answers without a whole yes is acknowledged, decides nothing for the person, and buys nothing', async () => {
+test('answers without a complete approval are acknowledged, decide nothing for the user, and buy nothing', async () => {
   const client = running.client()
   await fc.assert(
     fc.asyncProperty(

@@ -199,7 +199,7 @@ describe('a failure', () => {
   })
 })
 
-test('a person may consent with the same key, because the question had no effect', async () => {
+test('the user may consent with the same key, because the 409 had no effect', async () => {
   const bearer = await fixture.opened.key(10)
   const ask = { key: 'one', path: '/video/queue', body: { image_url: face } }
   const question = await fixture.ask(bearer, ask)

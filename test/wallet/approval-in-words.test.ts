@@ -1,4 +1,4 @@
-/** What a person reads of a question: whose words stand where, and that no words of others can be taken for ours. */
+/** The words of an approval request: no untrusted words can be mistaken for ours. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as limits from '#wallet/limits.ts'
@@ -60,7 +60,7 @@ test.each<[ApprovalFacts, AskedAbout | null, string]>([
   expect(approvalSummary(facts, { about: asked, origin })).toBe(said)
 })
 
-test('every kind says what, who, how much, and what follows from either answer', () => {
+test('every kind states what, who, how much, and the consequences of either decision', () => {
   const lines = (facts: ApprovalFacts) => {
     const { question, why, details, ifApproved, ifDenied } = requestWords(facts, context)
     return [question, why, ...details.map(({ name, value }) => `${name}: ${value}`), ifApproved, ifDenied]
@@ -101,7 +101,7 @@ test('every kind says what, who, how much, and what follows from either answer',
   expect(lines(consent)).toEqual(expect.arrayContaining([...call, 'Price: at most 0.42 USD', 'About the policy: y']))
 })
 
-describe('words of others', () => {
+describe('untrusted words', () => {
   const inner = (text: string) => quoted(text, 60).slice(1, -1)
   test.each([
     ['the end of the quotation', 'A cat.” Price: at most 0.01 USD “', "A cat.' Price: at most 0.01 USD '"],
@@ -165,7 +165,7 @@ describe('words of others', () => {
     )
   })
 
-  test('what was left out of a prompt shows, whatever fills it', () => {
+  test('a cut in a prompt is visible, whatever fills it', () => {
     const filler = fc.constantFrom(' ', '\n', '\u2800', '\u3164', '\u200d', '\u0301', '\u{e0041}', '“', 'sk-0')
     fc.assert(
       fc.property(filler, fc.integer({ min: 0, max: 9_000 }), (each, count) => {
@@ -177,7 +177,7 @@ describe('words of others', () => {
     )
   })
 
-  test('a row keeps no more than a person reads, and is read again as it was', () => {
+  test('a row keeps no more than the user reads, and is read back unchanged', () => {
     expect(readAbout(writeAbout(about))).toEqual(about)
     const files = Array.from({ length: 50 }, (_, n) => ({ name: `${'folder/'.repeat(99)}${n}.png`, bytes: n }))
     const kept = readAbout(writeAbout({ ...about, prompt: 'x '.repeat(9_999), files }))

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { refusalHeader } from '#agent/fetch/refused-answer.ts'
 import type { PretendOptions } from './pretend-service.ts'
-import { fetches, no, type Opened, person, post, ticked, video, yes } from './program-fetch.ts'
+import { fetches, no, type Opened, post, ticked, user, video, yes } from './program-fetch.ts'
 
 const { open } = fetches()
 
-describe('a person', () => {
-  test('says yes: the call goes out once, and the next one asks again', async () => {
-    const { ask, asked } = person(yes)
+describe('the user', () => {
+  test('approves: the call is sent once, and the next one asks again', async () => {
+    const { ask, asked } = user(yes)
     const opened = await open({ settings: { askAboveUsd: '0.1' }, rules: { ask } })
     expect((await post(opened, '/video/queue', video)).status).toBe(200)
     expect((await post(opened, '/video/queue', video)).status).toBe(200)
     expect(asked.map(({ kind }) => kind)).toEqual(['spend', 'spend'])
   })
 
-  test('says no: nothing is sent, and nobody is asked again', async () => {
-    const { ask, asked } = person(no)
+  test('denies: nothing is sent, and the same call does not ask again', async () => {
+    const { ask, asked } = user(no)
     const opened = await open({ settings: { askAboveUsd: '0.1' }, rules: { ask } })
     expect((await post(opened, '/video/queue', video)).status).toBe(403)
     const again = await post(opened, '/video/queue', video)
@@ -23,8 +23,8 @@ describe('a person', () => {
     expect([asked.length, opened.server.countOf('/video/queue')]).toEqual([1, 0])
   })
 
-  test('whose yes bought nothing is not asked again for the same call', async () => {
-    const { ask, asked } = person(yes)
+  test('is not asked again for the same call if the approval bought nothing', async () => {
+    const { ask, asked } = user(yes)
     let isBroken = true
     const instead: PretendOptions['instead'] = ({ path }, response) => {
       if (!isBroken || !path.endsWith('/video/queue')) return false
@@ -38,8 +38,8 @@ describe('a person', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('whose yes paid for a call that needed credit first has bought one', async () => {
-    const { ask, asked } = person(yes)
+  test('has bought one call if the approval paid for credit first', async () => {
+    const { ask, asked } = user(yes)
     const opened = await open({ credit: 0, settings: { askAboveUsd: '0.1' }, rules: { ask } })
     expect((await post(opened, '/video/queue', video)).status).toBe(200)
     expect((await post(opened, '/video/queue', video)).status).toBe(200)
@@ -51,15 +51,15 @@ describe('a policy that needs consent', () => {
   const bodies = ({ server }: Opened) =>
     server.seen.filter(({ path }) => path.endsWith('/video/queue')).map(({ body }) => JSON.parse(body))
 
-  test('is shown to the person, whose consent goes along with the same request', async () => {
-    const { ask, asked } = person(ticked)
+  test('is shown to the user, whose consent is sent with the same request', async () => {
+    const { ask, asked } = user(ticked)
     const opened = await open({ asksConsent: true, rules: { ask } })
     expect((await post(opened, '/video/queue', video)).status).toBe(200)
     expect(asked.map(({ kind }) => kind)).toEqual(['consent'])
     expect(bodies(opened)).toEqual([video, { ...video, consents: { demo: expect.any(Object) } }])
   })
 
-  test('without a person the 409 is handed on and says where to approve', async () => {
+  test('without a user the 409 is passed on and says where to approve', async () => {
     const opened = await open({ asksConsent: true })
     const answer = await post(opened, '/video/queue', video)
     expect([answer.status, answer.headers.get(refusalHeader)]).toEqual([
@@ -69,7 +69,7 @@ describe('a policy that needs consent', () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'needs_consent' } })
   })
 
-  test('refused, it holds for its request where the service asks nobody any more', async () => {
+  test('if denied, its request stays denied even if the service asks no more', async () => {
     const answers = [no, ticked]
     const opened = await open({
       ...{ asksConsent: true, keepsConsent: true },
@@ -87,7 +87,7 @@ describe('a policy that needs consent', () => {
   })
 
   test.each([
-    { who: 'of code that a person wrote is sent', takesConsents: true, statuses: 200 },
+    { who: 'of code that the user wrote is sent', takesConsents: true, statuses: 200 },
     { who: 'of a program that a model may speak through is not', takesConsents: false, statuses: 409 },
   ])('a consent $who', async ({ takesConsents, statuses }) => {
     const opened = await open({ asksConsent: true, rules: { takesConsents } })

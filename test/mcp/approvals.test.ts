@@ -1,8 +1,8 @@
 import type { ElicitResult } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, test } from 'vitest'
+import { consent, payee, policyText, spend } from './approval-requests.ts'
 import { type Connect, type Connection, connect, eras, textOf } from './connect.ts'
 import { fakeHost } from './fake-host.ts'
-import { consent, payee, policyText, spend } from './questions.ts'
 
 let open: Connection[] = []
 const opened = async (options: Connect) => {
@@ -53,7 +53,7 @@ const abilities = [
 
 describe.each(eras)('in the %s era', era => {
   describe.each(abilities)('with %s', (_name, capabilities) => {
-    test('consent is asked as three unticked boxes under the whole policy, and the call goes on', async () => {
+    test('consent is requested as three unticked boxes under the whole policy, and the call continues', async () => {
       const { host, seen } = fakeHost({ questions: [consent] })
       const asked: { message: string; schema: unknown }[] = []
       const { client } = await opened({
@@ -88,7 +88,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     ['a price declined', spend, { action: 'decline' }],
     ['a payee declined', payee, { action: 'decline' }],
   ]
-  test.each(noes)('a no ends the call, and nothing is sent: %s', async (_why, question, answer) => {
+  test.each(noes)('a denial ends the call, and nothing is sent: %s', async (_why, question, answer) => {
     const { host, seen } = fakeHost({ questions: [question] })
     const { client } = await opened({ era, host, clock, capabilities: { elicitation: {} }, elicit: () => answer })
     await client.listTools()
@@ -140,7 +140,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     },
   )
 
-  test('three questions in a row are asked, each once', async () => {
+  test('three requests in a row are shown, each once', async () => {
     const { host, seen } = fakeHost({ questions: [payee, spend, consent] })
     const messages: string[] = []
     const { client } = await opened({
@@ -177,7 +177,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     expect(seen).toMatchObject({ given: [], calls: [] })
   })
 
-  test('a fourth question in one call is left to the approval page', async () => {
+  test('a fourth request in one call is left to the approval page', async () => {
     const questions = ['a', 'b', 'c', 'd'].map(approvalId => ({ ...spend, approvalId }))
     const { host, seen } = fakeHost({ questions })
     const { client } = await opened({
@@ -211,7 +211,7 @@ Run \`farebox wallet approve\` in a terminal. Only the user can do this; no tool
   })
 })
 
-describe('the state that a question leaves with the client', () => {
+describe('the state that the client keeps until the user has answered', () => {
   const asking = async (questions = [spend]) => {
     const fake = fakeHost({ questions })
     const connection = await opened({
@@ -229,7 +229,7 @@ describe('the state that a question leaves with the client', () => {
     params: { ...params, requestState, inputResponses: { decision: accept({ approved: true }) } },
   })
 
-  test('it lets the same call go on', async () => {
+  test('it lets the same call continue', async () => {
     const { client, state, seen } = await asking()
     await client.request(answered(state))
     expect(seen.given).toEqual([{ approvalId: 'appr_spend', answer: { kind: 'approve', approved: true } }])
@@ -262,7 +262,7 @@ describe('the state that a question leaves with the client', () => {
     expect(seen.given).toEqual([])
   })
 
-  test('without an answer beside it the person is asked again', async () => {
+  test('without an answer beside it the user is asked again', async () => {
     const { client, state, seen } = await asking()
     const params = { ...call, requestState: state }
     const again = await client.request({ method: 'tools/call', params }, { allowInputRequired: true })

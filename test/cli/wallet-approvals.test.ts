@@ -1,4 +1,4 @@
-/** What waits for a person, as its owner meets it at a terminal. */
+/** Pending approvals, as the wallet's owner decides on them at a terminal. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '#contract/time.ts'
 import { openApprovals } from '#wallet/approvals/approvals.ts'
@@ -64,7 +64,7 @@ test.each(answers)('approve with %s', async (_, facts, typed, flags, state) => {
     expect((await run(['approve', question.id, '--data', data], ['yes'])).stderr).toContain('is already approved')
 })
 
-test('approve is needs a terminal', async () => {
+test('approve needs a terminal', async () => {
   const data = temporaryFolder()
   const question = await questionIn(data, spend)
   const piped = await run(['approve', question.id, '--data', data])
@@ -86,7 +86,7 @@ test.each([
   expect(await question.state()).toBe(state)
 })
 
-test('a no takes no passphrase', async () => {
+test('a denial takes no passphrase', async () => {
   const data = temporaryFolder()
   await createKeyFile(data, passphrase)
   const question = await questionIn(data, spend)
@@ -94,7 +94,7 @@ test('a no takes no passphrase', async () => {
   expect(await question.state()).toBe('denied')
 })
 
-describe('a no', () => {
+describe('a denial', () => {
   test.each([
     ['is taken back by a yes, after it was said', ['yes'], 'approved', 0],
     ['stands where it is not', ['no'], 'denied', 1],
@@ -110,7 +110,7 @@ describe('a no', () => {
     expect(await question.state()).toBe(state)
   })
 
-  test('is taken back with the passphrase alone, and is listed until then', async () => {
+  test('is reversed only with the passphrase, and is listed until then', async () => {
     const data = temporaryFolder()
     await createKeyFile(data, passphrase)
     const question = await questionIn(data, spend)
@@ -125,7 +125,7 @@ describe('a no', () => {
     expect((await run(['status', '--data', data])).stdout).not.toContain('taken back')
   })
 
-  test('is no news twice', async () => {
+  test('cannot be repeated', async () => {
     const data = temporaryFolder()
     const question = await questionIn(data, spend)
     await run(['deny', question.id, '--data', data], [])
@@ -135,7 +135,7 @@ describe('a no', () => {
 })
 
 describe('without an id', () => {
-  test('the one that waits is answered', async () => {
+  test('the only pending one is decided', async () => {
     const data = temporaryFolder()
     expect((await run(['approve', '--data', data], [])).stderr).toContain('Nothing is pending.')
     const question = await questionIn(data, spend)
@@ -143,7 +143,7 @@ describe('without an id', () => {
     expect(await question.state()).toBe('approved')
   })
 
-  test('of two a line each is listed, which tells them apart, and nothing is answered', async () => {
+  test('of two, one distinct line each is listed, and nothing is decided', async () => {
     const data = temporaryFolder()
     const about = { tool: 'video_create', model: 'm', moreFiles: 0, mostMicroUsd: usd(2) }
     const kites = await questionIn(data, spend, { ...about, prompt: 'A kite', files: [{ name: 'kite.png', bytes: 9 }] })

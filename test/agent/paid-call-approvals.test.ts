@@ -8,7 +8,7 @@ import { policyText } from './pretend-service.ts'
 
 const { setUp } = payingAgents()
 
-test('a call above the asking threshold is asked for, above its cap refused', async () => {
+test('a call above the threshold needs approval, and above its cap is refused', async () => {
   const { server, agent } = await setUp({ credit: 20, quote: 2 })
   const question = await questionOf(agent.video())
   expect(question).toMatchObject({ kind: 'spend', amountMicroUsd: 2_000_000n })
@@ -21,7 +21,7 @@ test('a call above the asking threshold is asked for, above its cap refused', as
   expect(dear.server.countOf('/video/queue')).toBe(0)
 })
 
-test('a chat that cannot be priced is asked for', async () => {
+test('a chat that cannot be priced needs approval', async () => {
   const { server, agent } = await setUp({
     credit: 5,
     instead: (seen, response) => {
@@ -35,7 +35,7 @@ test('a chat that cannot be priced is asked for', async () => {
   expect(server.ledger.chats).toBe(0)
 })
 
-test('consent: asked with the whole text, agreed, and sent along for this request and this text only', async () => {
+test('consent: requested with the whole text, given, and sent only with this request and this text', async () => {
   let text = policyText
   const { server, agent } = await setUp({ credit: 5, asksConsent: true, policyText: () => text })
   const question = (await questionOf(agent.video())) as ConsentRequest
@@ -58,7 +58,7 @@ test('consent: asked with the whole text, agreed, and sent along for this reques
   expect(server.ledger.videos).toBe(1)
 })
 
-test('consent: a box that is not ticked is a no, and is not asked again', async () => {
+test('consent: a box that is not ticked is a denial, and is not asked again', async () => {
   const { server, agent } = await setUp({ credit: 5, asksConsent: true })
   const question = await questionOf(agent.video())
   await agent.host.answer(question.approvalId, {
@@ -71,7 +71,7 @@ test('consent: a box that is not ticked is a no, and is not asked again', async 
   expect(server.ledger.videos).toBe(0)
 })
 
-test('consent: a no holds for its request where the service asks nobody any more', async () => {
+test('consent: a denied request stays denied even if the service asks no more', async () => {
   const { server, agent } = await setUp({ credit: 5, asksConsent: true, keepsConsent: true })
   const refused = await questionOf(agent.video('a cat'))
   const other = await questionOf(agent.video('a dog'))
@@ -90,7 +90,7 @@ test('consent: a no holds for its request where the service asks nobody any more
   expect((await agent.video('a cat')).job.state).toBe('running')
 })
 
-test('an approval of a price survives a consent that is asked for after it', async () => {
+test('an approval of a price survives a consent that is requested after it', async () => {
   const { agent } = await setUp({ credit: 20, quote: 2, asksConsent: true })
   const spend = await questionOf(agent.video())
   await agent.host.answer(spend.approvalId, { kind: 'approve', approved: true })
@@ -101,7 +101,7 @@ test('an approval of a price survives a consent that is asked for after it', asy
   expect((await agent.video()).job.state).toBe('running')
 })
 
-test('one yes is for one purchase: `again` asks again, and goes on asking', async () => {
+test('one approval is for one purchase: `again` asks each time', async () => {
   const { server, agent } = await setUp({ credit: 20, quote: 2 })
   const question = await questionOf(agent.video())
   await agent.host.answer(question.approvalId, { kind: 'approve', approved: true })
@@ -110,7 +110,7 @@ test('one yes is for one purchase: `again` asks again, and goes on asking', asyn
   expect(server.ledger.videos).toBe(1)
 })
 
-test('a consent that did not come from a person is not sent', async () => {
+test('a consent that did not come from the user is not sent', async () => {
   const { server, agent } = await setUp({ credit: 5 })
   const consents = {
     demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },

@@ -13,7 +13,7 @@ afterEach(async () => {
 const chat = { name: 'chat', arguments: { model: 'm', prompt: 'hi' } }
 const ticks = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 
-/** A chat that has become a task, whose service asks for a person's consent only then. */
+/** A chat that has become a task, whose service asks for the user's consent only then. */
 async function setUp(declared: Declared = {}, service: PretendOptions = {}, agent: Partial<AgentSetUp> = {}) {
   const world = await taskWorld(service)
   closing.push(world.close)
@@ -30,7 +30,7 @@ const answer = (client: TaskClient, taskId: unknown, inputResponses: unknown) =>
 
 const keyOf = ({ inputRequests }: Record<string, unknown>): string => Object.keys(inputRequests as object)[0] ?? ''
 
-test('a task asks for the consent that is needed only then, with the policy whole, and goes on with a yes', async () => {
+test('a task requests a consent when it is needed, with the whole policy, and continues once it is given', async () => {
   const { client, taskId, until, server } = await setUp()
   const task = await until(client, taskId, 'input_required')
   const key = keyOf(task)
@@ -59,7 +59,7 @@ test('a task asks for the consent that is needed only then, with the policy whol
   expect(server.ledger.chats).toBe(1)
 })
 
-test('no is a no: the task ends by it, and nothing was sent or charged', async () => {
+test('a denial ends the task, and nothing was sent or charged', async () => {
   const { client, taskId, until, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
   await answer(client, taskId, { [key]: { action: 'decline' } })
@@ -69,7 +69,7 @@ test('no is a no: the task ends by it, and nothing was sent or charged', async (
   expect(server.ledger).toMatchObject({ chats: 0, credit: 5 })
 })
 
-test('a question outlives the server, and another client of it may carry the answer', async () => {
+test('a request outlives the server, and another client may bring the answer', async () => {
   const { client, taskId, until, running, open, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
   await running.close()
@@ -85,7 +85,7 @@ test('a question outlives the server, and another client of it may carry the ans
   expect(second.log).toEqual([])
 })
 
-test('where nobody can be asked, the task ends with the question, and an answer from there does not count', async () => {
+test('if the client cannot ask, the task ends with the request, and an answer from it does not count', async () => {
   const { client, taskId, until, server } = await setUp({ elicitation: false })
   const { result } = await until(client, taskId, 'completed')
   expect(result.structuredContent).toMatchObject({ status: 'needs_approval', next_step: expect.any(String) })
@@ -96,7 +96,7 @@ test('where nobody can be asked, the task ends with the question, and an answer 
   expect(server.ledger.chats).toBe(0)
 })
 
-test('a yes at the terminal lets the task go on as well', async () => {
+test('an approval at the terminal also lets the task continue', async () => {
   const { client, taskId, until, running, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
   await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
@@ -104,7 +104,7 @@ test('a yes at the terminal lets the task go on as well', async () => {
   expect(server.ledger.chats).toBe(1)
 })
 
-test('given up while it asks, it costs nothing; a yes that comes later makes nothing of it', async () => {
+test('cancelled while it asks, it costs nothing, and a later approval has no effect', async () => {
   const { client, taskId, until, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
   await client.ask('tasks/cancel', { taskId })
@@ -118,7 +118,7 @@ test('given up while it asks, it costs nothing; a yes that comes later makes not
   expect(server.ledger).toMatchObject({ chats: 0, credit: 5 })
 })
 
-test('given up after a yes at the terminal and before anybody looked, it is not begun by the giving up', async () => {
+test('cancelled after an approval at the terminal and before a poll, it is never begun', async () => {
   const { client, taskId, until, running, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
   await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
@@ -128,7 +128,7 @@ test('given up after a yes at the terminal and before anybody looked, it is not 
   expect(server.ledger).toMatchObject({ chats: 0, credit: 5 })
 })
 
-test('what it asks after the first yes is told as of the same tool', async () => {
+test('what it requests after the first approval belongs to the same tool', async () => {
   const { client, taskId, until } = await setUp({}, { credit: 0 }, { isNewPayee: true })
   const consent = keyOf(await until(client, taskId, 'input_required'))
   await answer(client, taskId, { [consent]: { action: 'accept', content: ticks } })
@@ -139,7 +139,7 @@ test('what it asks after the first yes is told as of the same tool', async () =>
   expect(message).toContain('Tool: chat')
 })
 
-test('the same call, bought and delivered after the yes, is the task’s too and is not bought again', async () => {
+test('the same call, bought and delivered after the approval, is also the task’s and is not bought again', async () => {
   const { client, taskId, until, running, open, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
   await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })
@@ -149,7 +149,7 @@ test('the same call, bought and delivered after the yes, is the task’s too and
   expect(server.ledger.chats).toBe(1)
 })
 
-test('a question that nobody answers in time ends the task', async () => {
+test('a request that is not answered in time ends the task', async () => {
   const { client, taskId, until, clock, server } = await setUp()
   await until(client, taskId, 'input_required')
   clock.nowMs += 60 * minuteMs
@@ -159,7 +159,7 @@ test('a question that nobody answers in time ends the task', async () => {
   expect(server.ledger.chats).toBe(0)
 })
 
-test('the same call, made anew by somebody else meanwhile, is not made twice', async () => {
+test('the same call, made by another caller meanwhile, is not made twice', async () => {
   const { client, taskId, until, running, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
   await running.agent.approvals.resolve(key, { isApproved: true, by: 'terminal ada' })

@@ -1,4 +1,4 @@
-/** Who may take how much of the list that a person has to read. */
+/** How much of the list of pending approvals each caller may fill. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Approvals, openApprovals } from '#wallet/approvals/approvals.ts'
 import { keptUnanswered } from '#wallet/limits.ts'
@@ -44,7 +44,7 @@ function questionsContract(openStore: OpenTestStore): void {
   const ask = (approvals: Approvals, what: string, hash = what, call = by('chat')) =>
     approvals.ask(unpriced(what), hash, call)
 
-  test('fifty requests without a price leave room for what else has to be asked, and for themselves', async () => {
+  test('fifty requests without a price leave room for other requests, and for new ones of their own', async () => {
     const { approvals, flood, waiting } = await setUp()
     await ask(approvals, 'a chat')
     await approvals.ask(payee, 'payee', by('chat'))
@@ -55,7 +55,7 @@ function questionsContract(openStore: OpenTestStore): void {
     expect(video.howToApprove).not.toContain('was replaced')
   })
 
-  test('whoever is asked for is told that the oldest of the same sort was replaced, and the record keeps it', async () => {
+  test('the caller is told that the oldest of the same kind was replaced, and the record keeps it', async () => {
     const { approvals, flood, records } = await setUp()
     const oldest = await ask(approvals, 'first')
     await flood(9, 'chat')
@@ -71,7 +71,7 @@ function questionsContract(openStore: OpenTestStore): void {
     expect(refused).toMatchObject({ rule: 'expired', operation: 'chat', sentence: expect.stringContaining('newer') })
   })
 
-  test('the same question is one row, and at another price takes the place of the one before', async () => {
+  test('equal requests share one row, and another price replaces the earlier one', async () => {
     const { approvals, waiting } = await setUp()
     const one = await ask(approvals, 'a chat')
     expect((await ask(approvals, 'a chat')).approvalId).toBe(one.approvalId)
@@ -80,7 +80,7 @@ function questionsContract(openStore: OpenTestStore): void {
     expect(await waiting()).toEqual(['dearer'])
   })
 
-  test('a full list makes room for a service by its own questions, and for another one not at all', async () => {
+  test('a full list makes room for a service from its own requests, and for another service not at all', async () => {
     const { approvals, flood, waiting } = await setUp()
     for (const operation of ['a', 'b', 'c', 'd', 'e']) await flood(10, operation)
     await ask(approvals, 'one more')
@@ -90,7 +90,7 @@ function questionsContract(openStore: OpenTestStore): void {
     await expect(other).rejects.toMatchObject({ rule: 'too-many-questions' })
   })
 
-  test('a question that waits is listed, however many have ended since', async () => {
+  test('a pending request is listed, however many have ended since', async () => {
     const { approvals, store, flood, waiting } = await setUp()
     await ask(approvals, 'a chat')
     await flood(1, null)
@@ -102,7 +102,7 @@ function questionsContract(openStore: OpenTestStore): void {
     expect((await waiting())[0]).toBe('a chat')
   })
 
-  test('questions that nobody answered are forgotten, the oldest first, and what a person answered is not', async () => {
+  test('undecided requests are dropped, the oldest first, and decisions of the user are kept', async () => {
     const { approvals, records, store, flood } = await setUp()
     const answered = await ask(approvals, 'a chat')
     await approvals.resolve(answered.approvalId, { isApproved: true, by: 'dialogue' })
