@@ -13,8 +13,8 @@ export const doors = {
 export const threads = {
   'sqlite-writer-thread': 'src/ledger/store/sqlite/sqlite-writer-thread.ts',
   'embedding-thread': 'src/engines/local/embedding-thread.ts',
-  'question-thread': 'src/operator/queries/question-thread.ts',
-  'account-question-thread': 'src/account/questions/account-question-thread.ts',
+  'operator-query-thread': 'src/operator/queries/operator-query-thread.ts',
+  'account-query-thread': 'src/account/queries/account-query-thread.ts',
   'audit-thread': 'src/operator/console/audit-thread.ts',
   'document-thread': 'src/engines/documents/document-thread.ts',
   'face-thread': 'src/engines/faces/face-thread.ts',

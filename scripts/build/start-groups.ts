@@ -60,15 +60,12 @@ const threadNames = new Set(Object.keys({ ...threads, ...processes }))
 
 const groups = [
   ...['base', 'packages', 'shared', 'start'],
-  ...['of-threads', 'of-doors', 'of-commands', 'of-service', 'of-questions'].flatMap(name => [
-    `${name}-packages`,
-    name,
-  ]),
+  ...['of-threads', 'of-doors', 'of-commands', 'of-service', 'of-queries'].flatMap(name => [`${name}-packages`, name]),
   ...['running', 'serving', 'trying'],
 ]
 
 /** It reads what a service reads, and would place that, with its packages, before the servers' own code. */
-const opensLedger = (name: string): boolean => name === 'question-thread' || name === 'account-question-thread'
+const opensLedger = (name: string): boolean => name === 'operator-query-thread' || name === 'account-query-thread'
 
 type Chunks = ReadonlySet<OutputChunk>
 
@@ -119,7 +116,7 @@ function groupsOfServices(graph: Graph): [OutputChunk, string][] {
     ['of-doors', byDoors],
     ['of-commands', graph.readFrom(commands)],
     ['of-service', ofEntries(name => name === 'service')],
-    ['of-questions', ofEntries(opensLedger)],
+    ['of-queries', ofEntries(opensLedger)],
   ]
   const group = (chunk: OutputChunk): string => {
     const shared = readers.find(([, by]) => by.has(chunk))?.[0]

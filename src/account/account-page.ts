@@ -1,7 +1,7 @@
 import { onceLoaded } from '#host/packages.ts'
 import { signInUri } from '#pages/account/wallets/wire.ts'
 import type { AccountParts } from './account-route.ts'
-import type { Ask } from './questions/answers.ts'
+import type { Ask } from './queries/answers.ts'
 
 interface Opened {
   door: { answer(request: Request, address: string): Promise<Response> }
@@ -23,7 +23,7 @@ export class AccountPage {
         import('./account-door.ts'),
         import('./account-sessions.ts'),
         import('./account-routes.ts'),
-        questionsOf(parts, database),
+        queriesOf(parts, database),
       ])
       const walletSignIn = parts.identity.pageSignIn(signInUri(parts.settings.publicUrl))
       const context = { ...parts, ask, walletSignIn, sessions: new AccountSessions(parts) }
@@ -42,15 +42,15 @@ export class AccountPage {
   }
 }
 
-async function questionsOf(
+async function queriesOf(
   { store, clock }: AccountParts,
   database: string | undefined,
 ): Promise<{ ask: Ask; close(): Promise<void> }> {
   if (database === undefined) {
-    const { answer } = await import('./questions/answers.ts')
-    return { ask: (name, question) => answer(store, name, question, clock.now()), close: async () => undefined }
+    const { answer } = await import('./queries/answers.ts')
+    return { ask: (name, query) => answer(store, name, query, clock.now()), close: async () => undefined }
   }
-  const { AccountQuestions } = await import('./questions/account-questions.ts')
-  const questions = new AccountQuestions(database, { clock })
-  return { ask: questions.ask, close: () => questions.close() }
+  const { AccountQueries } = await import('./queries/account-queries.ts')
+  const queries = new AccountQueries(database, { clock })
+  return { ask: queries.ask, close: () => queries.close() }
 }

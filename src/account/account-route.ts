@@ -13,7 +13,7 @@ import type { Funding } from '#ledger/charges/funding.ts'
 import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { AccountSession, AccountSessions } from './account-sessions.ts'
-import type { Ask } from './questions/answers.ts'
+import type { Ask } from './queries/answers.ts'
 
 /** The page's part of the service's configuration. */
 export interface AccountPageSettings {

@@ -14,7 +14,7 @@ import {
 } from '#pages/account/wire.ts'
 import type { AccountRoutes, RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
-import type { Scope } from './questions/sums.ts'
+import type { Scope } from './queries/sums.ts'
 
 /** PostgreSQL stores neither NUL nor unpaired surrogates: a filter with one would fail instead of finding nothing. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')

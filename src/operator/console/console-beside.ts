@@ -1,7 +1,7 @@
 import type { Clock } from '#contract/time.ts'
 import { onceLoaded } from '#host/packages.ts'
 import type { AskedBeside } from '../queries/operator-context.ts'
-import type { Questions } from '../queries/questions.ts'
+import type { OperatorQueries } from '../queries/operator-queries.ts'
 import type { LinkOrder } from '../sign-in/operator-sessions.ts'
 import type { Audits } from './audits.ts'
 import type { ConsoleParts } from './console-route.ts'
@@ -16,16 +16,16 @@ type Answer = (request: Request, bindings: object) => Promise<Response>
 export class ConsoleBeside {
   readonly recent = new RecentRequests()
   /** Runs queries without delaying requests; null if the service does not know where its ledger is. */
-  readonly questions: AskedBeside | null
+  readonly queries: AskedBeside | null
   readonly #database: string | undefined
-  #asked: Questions | null = null
+  #asked: OperatorQueries | null = null
   #audits: Audits | null = null
   #links: { link(order: LinkOrder): Promise<string>; signOutAll(): Promise<number> } | null = null
 
   /** `database` is the configured address. */
   constructor(database: string | undefined, clock: Clock) {
     this.#database = database
-    this.questions = database === undefined ? null : this.#openQuestions(database, clock)
+    this.queries = database === undefined ? null : this.#openQueries(database, clock)
   }
 
   /** Creates sign-in links; null until the console has an address. */
@@ -41,7 +41,7 @@ export class ConsoleBeside {
         import('./audits.ts'),
       ])
       this.#audits = this.#database === undefined ? null : new Audits(this.#database)
-      const beside = this.questions ? { beside: this.questions } : {}
+      const beside = this.queries ? { beside: this.queries } : {}
       return new OperatorConsole({ ...parts, ...beside, recent: this.recent, audits: this.#audits }, origins)
     })
     this.#links = {
@@ -51,10 +51,10 @@ export class ConsoleBeside {
     return async (request, bindings) => (await opened()).fetch(request, bindings)
   }
 
-  #openQuestions(database: string, clock: Clock): AskedBeside {
+  #openQueries(database: string, clock: Clock): AskedBeside {
     const opened = onceLoaded(async () => {
-      const { Questions } = await import('../queries/questions.ts')
-      this.#asked = new Questions(database, { clock })
+      const { OperatorQueries } = await import('../queries/operator-queries.ts')
+      this.#asked = new OperatorQueries(database, { clock })
       return this.#asked
     })
     return {

@@ -28,11 +28,11 @@ const acts: Readonly<Record<ActName, Pick<ConsoleRoute, 'role' | 'proof'>>> = {
 }
 
 /** Only owners may list operators; every role may run the other queries. */
-const ownersQuestions: readonly OperatorOperation[] = ['operators']
+const ownersReads: readonly OperatorOperation[] = ['operators']
 
 const needsOf = (name: OperatorOperation): Pick<ConsoleRoute, 'role' | 'proof'> => {
   if (Object.hasOwn(acts, name)) return acts[name as ActName]
-  return { role: ownersQuestions.includes(name) ? 'owner' : 'read' }
+  return { role: ownersReads.includes(name) ? 'owner' : 'read' }
 }
 
 const operatorContext = ({ store, clock, ledger, blocks, payments, beside }: RouteContext): OperatorContext => ({

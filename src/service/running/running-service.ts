@@ -164,7 +164,7 @@ export class RunningService {
   #doors({ adminToken: token, figures, store, ledger, clock, payments }: ServiceParts): Doors {
     const admin = {
       ...{ store, keys: this.keys, ledger, now: () => clock.now() },
-      operator: { store, clock, ledger, payments, blocks: this.#block, ...this.#questions() },
+      operator: { store, clock, ledger, payments, blocks: this.#block, ...this.#queries() },
       writeOffs: () => this.#service.charges.writeOffs,
       openedConsole: () => this.#console.links,
     }
@@ -175,8 +175,8 @@ export class RunningService {
     }
   }
 
-  #questions() {
-    return this.#console.questions ? { beside: this.#console.questions } : {}
+  #queries() {
+    return this.#console.queries ? { beside: this.#console.queries } : {}
   }
 
   #accountPage({ account, database }: ServiceParts): AccountPage | null {

@@ -7,7 +7,7 @@ import { LedgerWatch } from '#ledger/ledger-watch.ts'
 import { callOperator } from '#operator/queries/call-operator.ts'
 import { csvOf } from '#operator/queries/entries.ts'
 import type { OperatorContext } from '#operator/queries/operator-context.ts'
-import type { Questions } from '#operator/queries/questions.ts'
+import type { OperatorQueries } from '#operator/queries/operator-queries.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
 import { operatorOperations, Sums } from '#operator/queries/wire.ts'
 import {
@@ -35,15 +35,15 @@ async function collected(pieces: AsyncIterable<string>): Promise<string> {
 
 const usd = (text: string): bigint => parseUsd(text) ?? -1n
 
-/** A store, and what answers questions beside its process; none if they are answered here. */
+/** A store, and what answers queries beside its process; none if they are answered here. */
 interface Opened extends OpenedStore {
-  beside?: (clock: Clock) => Questions
+  beside?: (clock: Clock) => OperatorQueries
 }
 
 export function operatorContract(name: string, open: () => Promise<Opened>): void {
   describe(name, () => {
     let opened: Opened
-    let beside: Questions | undefined
+    let beside: OperatorQueries | undefined
     let context: OperatorContext
     let block: AbuseBlock
     let now: number

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '#contract/time.ts'
-import { Questions } from '#operator/queries/questions.ts'
+import { OperatorQueries } from '#operator/queries/operator-queries.ts'
 import { query } from '../../postgres/cluster.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
@@ -13,18 +13,18 @@ withPostgres('on a server of its own', cluster => {
   operatorContract('operators on PostgreSQL, beside requests', async () => {
     const opened = await openSchemaStore(cluster())
     const { url, schema } = opened
-    return { ...opened, beside: clock => new Questions(url, { clock, schema }) }
+    return { ...opened, beside: clock => new OperatorQueries(url, { clock, schema }) }
   })
 
-  test('questions take two connections at most, however many are asked', async () => {
+  test('queries take two connections at most, however many are asked', async () => {
     const { url, schema, dispose } = await openSchemaStore(cluster())
-    const questions = new Questions(url, { clock: systemClock, schema })
+    const queries = new OperatorQueries(url, { clock: systemClock, schema })
     try {
       const ofOperators = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'farebox operators'`
-      await Promise.all(Array.from({ length: 20 }, () => questions.ask('overview', {})))
+      await Promise.all(Array.from({ length: 20 }, () => queries.ask('overview', {})))
       expect(await query(url, ofOperators)).toEqual([{ n: 2 }])
     } finally {
-      await questions.close()
+      await queries.close()
       await dispose()
     }
   })

@@ -1,4 +1,4 @@
-import { Questions } from '#operator/queries/questions.ts'
+import { OperatorQueries } from '#operator/queries/operator-queries.ts'
 import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
 import { operatorContract } from './operator-contract.ts'
 import { oddInputsContract } from './unusual-inputs-contract.ts'
@@ -7,6 +7,6 @@ operatorContract('operators on SQLite', openTemporaryStore)
 
 operatorContract('operators on SQLite, beside requests', async () => {
   const opened = await openTemporaryStore()
-  return { ...opened, beside: clock => new Questions(`sqlite:${opened.path}`, { clock }) }
+  return { ...opened, beside: clock => new OperatorQueries(`sqlite:${opened.path}`, { clock }) }
 })
 oddInputsContract('odd inputs on SQLite', openTemporaryStore)

@@ -110,7 +110,7 @@ export function oddInputsContract(name: string, open: () => Promise<OpenedStore>
         const usual = inputs[operation]
         for (const member of Object.keys(operatorOperations[operation].input.shape)) {
           for (const value of oddValues) await isAnswered(operation, { ...usual, [member]: value })
-          // Alone, so that another filter does not end the question before this one is looked at.
+          // Alone, so that another filter does not end the query before this one is looked at.
           for (const value of oddTexts) await isAnswered(operation, { [member]: value })
         }
         for (const whole of [null, undefined, [], 'x', 5, [usual], { ...usual, zork: 1 }])

@@ -1,7 +1,7 @@
 import { answerTasks } from '#host/workers/thread-entry.ts'
 import { type DatabasePlace, openReader } from '#ledger/store/open-store.ts'
 import { awayReason, type Store } from '#ledger/store/store.ts'
-import { answer, type Question, type QuestionName } from './answers.ts'
+import { answer, type Query, type QueryName } from './answers.ts'
 
 export interface AccountTask {
   database: DatabasePlace
@@ -9,8 +9,8 @@ export interface AccountTask {
   schema: string
   /** The service's time. */
   nowMs: number
-  name: QuestionName
-  question: unknown
+  name: QueryName
+  query: unknown
 }
 
 /** Errors are returned as data, because an exception would end the thread. A driver's message may contain an address. */
@@ -29,10 +29,10 @@ const pool = { name: 'farebox accounts', connections, statementMs, attempts }
 
 let opened: Promise<Store['read']> | null = null
 
-answerTasks(async ({ database, schema, nowMs, name, question }: AccountTask): Promise<AccountAnswer> => {
+answerTasks(async ({ database, schema, nowMs, name, query }: AccountTask): Promise<AccountAnswer> => {
   try {
     opened ??= openReader(database, schema, pool)
-    return { answer: await answer({ read: await opened }, name, question as Question<QuestionName>, nowMs) }
+    return { answer: await answer({ read: await opened }, name, query as Query<QueryName>, nowMs) }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
     if (code === statementWasEnded) return { failed: 'late', code }

@@ -3,7 +3,7 @@ import type { KyselyPlugin } from 'kysely'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '#contract/time.ts'
 import { NotAnswered } from '#operator/queries/operator-context.ts'
-import { Questions } from '#operator/queries/questions.ts'
+import { OperatorQueries } from '#operator/queries/operator-queries.ts'
 import { operatorReads } from '#operator/queries/wire.ts'
 import { openTemporaryStore, temporaryFolder } from '../../ledger/store/sqlite-folder.ts'
 import { adminToken } from '../../service/open-service.ts'
@@ -20,7 +20,7 @@ const inputs: Partial<Record<string, object>> = {
   request: { request: 'any' },
 }
 
-test('no question reads the ledger on the thread that serves calls: neither the console’s nor a command’s', async () => {
+test('no query reads the ledger on the thread that serves calls: neither the console’s nor a command’s', async () => {
   const read: string[] = []
   const noted: KyselyPlugin = {
     transformQuery({ node }) {
@@ -51,16 +51,16 @@ test('no question reads the ledger on the thread that serves calls: neither the 
     const file = await opened.act(`/api/operator/${name}.csv`, { customer, ...inputs[name] }, owner)
     expect((await file.text()).split('\r\n').length).toBeGreaterThan(2)
   }
-  // The session is three small reads by key.
-  expect(read.filter(node => !node.includes('"nonce"'))).toEqual([])
+  // The session is three small reads by key; the job runner looks for jobs from time to time.
+  expect(read.filter(node => !node.includes('"nonce"') && !node.includes('"lease_until_ms"'))).toEqual([])
 }, 30_000)
 
-test('more questions than may wait are told to come back, and the others are answered', async () => {
+test('more queries than may wait are told to come back, and the others are answered', async () => {
   const { path, dispose } = await openTemporaryStore()
   onTestFinished(dispose)
-  const questions = new Questions(`sqlite:${path}`, { clock: systemClock })
-  onTestFinished(() => questions.close())
-  const asked = await Promise.allSettled(Array.from({ length: 40 }, () => questions.ask('overview', {})))
+  const queries = new OperatorQueries(`sqlite:${path}`, { clock: systemClock })
+  onTestFinished(() => queries.close())
+  const asked = await Promise.allSettled(Array.from({ length: 40 }, () => queries.ask('overview', {})))
   const refused = asked.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
   expect(refused).toHaveLength(7)
   for (const error of refused) expect(error).toBeInstanceOf(NotAnswered)
@@ -77,11 +77,11 @@ test('more questions than may wait are told to come back, and the others are ans
   })
 }, 30_000)
 
-test('a ledger that cannot be read is an answer, and the next question is asked again', async () => {
+test('a ledger that cannot be read is an answer, and the next query is asked again', async () => {
   const { folder, remove } = temporaryFolder()
   onTestFinished(remove)
-  const questions = new Questions(`sqlite:${join(folder, 'none.db')}`, { clock: systemClock })
-  onTestFinished(() => questions.close())
+  const queries = new OperatorQueries(`sqlite:${join(folder, 'none.db')}`, { clock: systemClock })
+  onTestFinished(() => queries.close())
   for (let time = 0; time < 2; time++)
-    await expect(questions.ask('overview', {})).rejects.toMatchObject({ kind: 'unreachable' })
+    await expect(queries.ask('overview', {})).rejects.toMatchObject({ kind: 'unreachable' })
 }, 30_000)

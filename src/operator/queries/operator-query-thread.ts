@@ -6,7 +6,7 @@ import { OperatorRefused } from '../operator-refused.ts'
 import { callOperator } from './call-operator.ts'
 import { csvPage } from './entries.ts'
 import type { OperatorContext } from './operator-context.ts'
-import type { QuestionAnswer, QuestionTask } from './questions.ts'
+import type { OperatorQueryAnswer, OperatorQueryTask } from './operator-queries.ts'
 
 type Read = Store['read']
 
@@ -24,7 +24,7 @@ const pool = { name: 'farebox operators', connections, statementMs, attempts }
 
 let opened: Promise<Read> | null = null
 
-async function answerOf(task: QuestionTask): Promise<unknown> {
+async function answerOf(task: OperatorQueryTask): Promise<unknown> {
   const { nowMs, asked } = task
   opened ??= openReader(task.database, task.schema, pool)
   const read = await opened
@@ -39,7 +39,7 @@ async function answerOf(task: QuestionTask): Promise<unknown> {
   return csvPage(context, asked.csv, asked.order as never)
 }
 
-answerTasks(async (task: QuestionTask): Promise<QuestionAnswer> => {
+answerTasks(async (task: OperatorQueryTask): Promise<OperatorQueryAnswer> => {
   try {
     return { answer: await answerOf(task) }
   } catch (error) {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { AccountQuestions } from '#account/questions/account-questions.ts'
-import type { Ask, QuestionName } from '#account/questions/answers.ts'
+import { AccountQueries } from '#account/queries/account-queries.ts'
+import type { Ask, QueryName } from '#account/queries/answers.ts'
 import { microUsd } from '#contract/money.ts'
 import { dayMs, hourMs } from '#contract/time.ts'
 import { periodStarts } from '#ledger/accounts/keys.ts'
@@ -56,9 +56,9 @@ const scopes = owners.flatMap(owner => keysOf(owner).map(each => ({ account: own
 /** Asks everything that the page may ask, and reads each list to its end. */
 async function allAnswers(ask: Ask): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {}
-  const note = async <Name extends QuestionName>(name: Name, question: Parameters<typeof ask<Name>>[1]) => {
-    const answer = await ask(name, question)
-    answers[`${name} ${JSON.stringify(question)}`] = answer
+  const note = async <Name extends QueryName>(name: Name, query: Parameters<typeof ask<Name>>[1]) => {
+    const answer = await ask(name, query)
+    answers[`${name} ${JSON.stringify(query)}`] = answer
     return answer
   }
   for (const scope of scopes) {
@@ -87,7 +87,7 @@ withPostgres('the customers’ page', cluster => {
     for (const close of closed.splice(0).reverse()) await close()
   })
 
-  test('answers every question from PostgreSQL as from SQLite, to the micro-USD', async () => {
+  test('answers every query from PostgreSQL as from SQLite, to the micro-USD', async () => {
     const units = history()
     const clock = { now: () => nowMs + hourMs }
     const postgres = await openSchemaStore(cluster())
@@ -97,12 +97,12 @@ withPostgres('the customers’ page', cluster => {
     for (const { store } of [sqlite, postgres])
       for (const [place, outcome] of (await store.commit(units)).entries())
         expect([units[place], outcome.ok]).toEqual([units[place], true])
-    const questions = [
-      new AccountQuestions(`sqlite:${sqlite.path}`, { clock }),
-      new AccountQuestions(postgres.url, { clock, schema: postgres.schema }),
+    const queries = [
+      new AccountQueries(`sqlite:${sqlite.path}`, { clock }),
+      new AccountQueries(postgres.url, { clock, schema: postgres.schema }),
     ]
-    closed.push(() => Promise.all(questions.map(each => each.close())))
-    const [ofSqlite, ofPostgres] = await Promise.all(questions.map(each => allAnswers(each.ask)))
+    closed.push(() => Promise.all(queries.map(each => each.close())))
+    const [ofSqlite, ofPostgres] = await Promise.all(queries.map(each => allAnswers(each.ask)))
     expect(Object.keys(ofSqlite ?? {}).length).toBeGreaterThan(100)
     expect(ofPostgres).toEqual(ofSqlite)
   }, 120_000)

@@ -4,13 +4,13 @@ import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import { type DatabasePlace, databasePlace } from '#ledger/store/open-store.ts'
 import { StoreError } from '#ledger/store/store.ts'
-import type { AccountAnswer, AccountTask } from './account-question-thread.ts'
+import type { AccountAnswer, AccountTask } from './account-query-thread.ts'
 import type { Ask } from './answers.ts'
 
 /** A query takes tenths of a second, and PostgreSQL ends a statement earlier. */
-const questionMs = 30_000
+const queryMs = 30_000
 /** Each account may use a quarter of these; a page sends about three queries at once. */
-const waitingQuestions = 32
+const waitingQueries = 32
 /** The thread ends after this time without a query, and frees its memory. */
 const idleMs = minuteMs
 /** For the rows of one query: 90 days of a hundred models need a tenth of it. */
@@ -24,7 +24,7 @@ const lateSeconds = 10
  * Answers customers' queries on a thread with its own connections: SQLite reads block their thread, so a long query
  * would otherwise delay paid calls. Operators' queries have another thread, so neither delays the other.
  */
-export class AccountQuestions {
+export class AccountQueries {
   readonly #thread: TaskThread<AccountTask, AccountAnswer>
   readonly #database: DatabasePlace
   readonly #schema: string
@@ -35,15 +35,15 @@ export class AccountQuestions {
     this.#database = databasePlace(database)
     this.#schema = schema
     this.#clock = clock
-    const url = threadUrl('account-question-thread', import.meta.url)
+    const url = threadUrl('account-query-thread', import.meta.url)
     this.#thread = new TaskThread({
-      ...{ name: 'account questions', url, timeoutMs: questionMs, waiting: waitingQuestions, idleMs, heapMb, youngMb },
+      ...{ name: 'account queries', url, timeoutMs: queryMs, waiting: waitingQueries, idleMs, heapMb, youngMb },
     })
   }
 
   /** Throws `PageRefusal` if too many queries wait or one takes too long, and `StoreError` if the ledger is unreachable. */
-  readonly ask: Ask = async (name, question) => {
-    const task = { database: this.#database, schema: this.#schema, nowMs: this.#clock.now(), name, question }
+  readonly ask: Ask = async (name, query) => {
+    const task = { database: this.#database, schema: this.#schema, nowMs: this.#clock.now(), name, query }
     const answered = await this.#thread.run(task).catch(error => {
       throw notRun(error)
     })

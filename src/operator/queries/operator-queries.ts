@@ -7,7 +7,7 @@ import { refuse } from '../operator-refused.ts'
 import { type AskedBeside, type CsvPage, type CsvTable, NotAnswered, type OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
-export interface QuestionTask {
+export interface OperatorQueryTask {
   database: DatabasePlace
   /** The schema of the tables in PostgreSQL. */
   schema: string
@@ -21,16 +21,16 @@ type Blocked = ReturnType<NonNullable<OperatorContext['blocks']>['blocked']>
 /**
  * Errors are returned as data, because an exception would end the thread. A driver's message may contain an address.
  */
-export type QuestionAnswer =
+export type OperatorQueryAnswer =
   | { answer: unknown }
   | { refused: string }
   | { failed: 'away' | 'late' | 'broken'; code: string }
 
 /** Each query takes tenths of a second at most, and PostgreSQL ends a statement earlier. */
-const questionMs = 30_000
+const queryMs = 30_000
 
 /** Enough for several consoles that load all their sections; further queries are refused. */
-const waitingQuestions = 32
+const waitingQueries = 32
 
 /** How long the thread stays after its last query; a page reads again after 10 s. */
 const idleMs = minuteMs
@@ -49,8 +49,8 @@ const lateSeconds = 10
  * Answers operators' queries on a thread with its own connections, so that none of them delays a paying caller: SQLite
  * reads block their thread, and PostgreSQL has few connections.
  */
-export class Questions implements AskedBeside {
-  readonly #thread: TaskThread<QuestionTask, QuestionAnswer>
+export class OperatorQueries implements AskedBeside {
+  readonly #thread: TaskThread<OperatorQueryTask, OperatorQueryAnswer>
   readonly #database: DatabasePlace
   readonly #clock: Clock
   readonly #schema: string
@@ -60,9 +60,9 @@ export class Questions implements AskedBeside {
     this.#database = databasePlace(database)
     this.#clock = clock
     this.#schema = schema
-    const url = threadUrl('question-thread', import.meta.url)
+    const url = threadUrl('operator-query-thread', import.meta.url)
     this.#thread = new TaskThread({
-      ...{ name: 'questions', url, timeoutMs: questionMs, waiting: waitingQuestions, idleMs, heapMb, youngMb },
+      ...{ name: 'queries', url, timeoutMs: queryMs, waiting: waitingQueries, idleMs, heapMb, youngMb },
     })
   }
 
@@ -83,7 +83,7 @@ export class Questions implements AskedBeside {
     return this.#thread.close()
   }
 
-  async #run(asked: QuestionTask['asked']): Promise<unknown> {
+  async #run(asked: OperatorQueryTask['asked']): Promise<unknown> {
     const task = { database: this.#database, schema: this.#schema, nowMs: this.#clock.now(), asked }
     const answer = await this.#thread.run(task).catch(error => {
       throw notRun(error)
