@@ -36,8 +36,8 @@ keys, and limits that were hit. create makes a customer without credit or key; \
 rename changes the name, the e-mail or the note. credit adds credit and prints an id; repeated with that \`--id\`, it adds
 nothing more. refund returns the whole charge of a request, and refuses to do so twice. suspend ends running calls within
 seconds, at their next renewal, and refuses new ones with 403. resume lets a suspended customer call again. limit gives a
-customer the rate limits of a plan. log prints who did what and why, newest first. CUSTOMER is
-an id, a name, an e-mail, a wallet or a key id. Days are UTC.
+customer the rate limits of a plan. log prints who did what and why, newest first. CUSTOMER is an id, a name,
+an e-mail, a wallet or a key id. Days are UTC.
 
   --search TEXT  part of a name, an e-mail, a note or an id; a whole wallet address or key id
   --suspended    only suspended customers

@@ -35,7 +35,7 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
     ['farebox customers credit ada@example.com --usd 20 --reason "invoice 17"', 'Give a customer 20 USD of credit'],
     [
       'farebox customers credit ada@example.com --usd 20 --reason "invoice 17" --id invoice-17',
-      'Give it only once, however often this runs',
+      'Give it only once, even if this runs again',
     ],
     ['farebox customers refund REQUEST --reason "the image was black"', 'Refund a request'],
     ['farebox customers suspend ada@example.com --reason "stolen card"', 'Suspend a customer'],

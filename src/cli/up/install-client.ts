@@ -34,7 +34,7 @@ export async function clientToInstall(
       isJson
         ? 'With `--json`, farebox cannot ask you to confirm.'
         : 'This is not a terminal, so farebox cannot ask you.',
-      `Add \`--yes\` to change the configuration of ${client.title} without a question.`,
+      `Add \`--yes\` to change the configuration of ${client.title} without being asked.`,
       2,
     )
   await requireChangeable(client, machine)
