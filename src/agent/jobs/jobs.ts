@@ -161,7 +161,7 @@ export class Jobs implements JobStore {
 const endings: Readonly<Record<string, readonly ['failed' | 'deleted', string]>> = {
   PROVIDER_CONTENT_POLICY: ['failed', "The provider's content policy refused it."],
   INFERENCE_FAILED: ['failed', 'The model failed.'],
-  REQUEST_ID_NOT_FOUND: ['failed', 'The service no longer knows it.'],
+  REQUEST_ID_NOT_FOUND: ['failed', 'The service no longer has this job.'],
   MEDIA_NOT_FOUND: ['deleted', 'Its file has expired or was deleted.'],
   MEDIA_GONE: ['deleted', 'Its file has expired or was deleted.'],
 }

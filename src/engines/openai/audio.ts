@@ -120,7 +120,7 @@ export class OpenAiTranscription implements TranscriptionEngine {
       )
       if (value?.error && typeof value.text !== 'string') throw eventError(value.error, request)
       const answer = Answer.safeParse(value).data
-      if (!answer) throw new Error('The engine answered no transcription.')
+      if (!answer) throw new Error("The engine's answer is not a transcription.")
       const { text, duration } = answer
       return { text, seconds: duration ?? null, ...(call.timestamps ? { timestamps: timesOf(answer) } : {}) }
     } catch (error) {

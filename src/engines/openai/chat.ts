@@ -75,7 +75,7 @@ export class OpenAiChat implements ChatEngine {
       if (value?.error && !value.choices) throw eventError(value.error, request)
       const answer = value && (isResponses ? searchedCompletion(value) : this.#readAnswer(call, value))
       const completion = answer && readCompletion(answer, this.#nowSeconds())
-      if (!completion) throw new Error('The engine answered no chat completion.')
+      if (!completion) throw new Error("The engine's answer is not a chat completion.")
       return completion
     } catch (error) {
       throw upstream.known(error, signal)
@@ -164,11 +164,11 @@ export class OpenAiChat implements ChatEngine {
 
   #chunks(data: string, { request }: ChatCall, read: EventReading): ChatCompletionChunk[] {
     const value = readObject(data)
-    if (!value) throw new Error('The engine sent an event that is no chunk.')
+    if (!value) throw new Error('The engine sent an event that is not a chunk.')
     return read(value).map(each => {
       if (each.error) throw eventError(each.error, request)
       const chunk = readChunk(each, this.#nowSeconds())
-      if (!chunk) throw new Error('The engine sent an event that is no chunk.')
+      if (!chunk) throw new Error('The engine sent an event that is not a chunk.')
       return chunk
     })
   }

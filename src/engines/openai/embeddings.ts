@@ -50,7 +50,7 @@ export class OpenAiEmbeddings implements EmbeddingEngine {
 function floatsOf(base64: string, context: z.RefinementCtx): number[] {
   const bytes = Buffer.from(base64, 'base64')
   const vector = Array.from({ length: bytes.length / floatBytes }, (_, index) => bytes.readFloatLE(index * floatBytes))
-  if (bytes.length % floatBytes || !vector.every(Number.isFinite)) context.addIssue('are no 32-bit floats')
+  if (bytes.length % floatBytes || !vector.every(Number.isFinite)) context.addIssue('are not 32-bit floats')
   return vector
 }
 
@@ -66,7 +66,7 @@ function resultOf(value: unknown, count: number): EmbeddingResult {
   const vectors = rows.sort((one, other) => one.index - other.index).map(({ vector }) => vector)
   const isWhole = rows.length === count && rows.every(({ index }, place) => index === place)
   if (!answer || !isWhole || vectors.some(vector => vector.length !== vectors[0]?.length)) {
-    throw new Error('The engine answered no embeddings of this request.')
+    throw new Error("The engine's answer has no embeddings for this request.")
   }
   return { vectors, promptTokens: answer.usage?.prompt_tokens ?? null }
 }

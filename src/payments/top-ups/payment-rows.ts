@@ -250,7 +250,7 @@ export class PaymentRows {
 
   async #commit(ops: readonly Op[]): Promise<Outcome> {
     const [outcome] = await this.#store.commit([{ id: uuidV7(this.#clock.now()), ops }])
-    if (!outcome) throw new Error('The store answered no outcome.')
+    if (!outcome) throw new Error('The store returned no outcome.')
     return outcome
   }
 }

@@ -270,7 +270,8 @@ const demoTranscription = (): TranscriptionModel => ({
   type: 'asr',
   id: 'demo-asr',
   name: 'Demo transcription',
-  description: 'A demonstration that does not recognise speech: it measures how long a recording is, and answers with a sentence about it.',
+  description:
+    'A demonstration that does not recognise speech: it measures how long a recording is, and answers with a sentence about it.',
   engineModel: 'demo-asr',
   hasTimestamps: false,
   longestSeconds: 3_600,

@@ -260,7 +260,7 @@ export function checkDeprecation(model: Model, models: readonly Model[]): void {
     throw new Error(`Model ${id} is to be replaced by ${replacementId}, but there is no such model of its type.`)
   const end = replacement.deprecation && Date.parse(replacement.deprecation.removesAt)
   if (end !== undefined && end <= Date.parse(removesAt)) {
-    throw new Error(`Model ${id} is to be replaced by ${replacementId}, which is removed before it.`)
+    throw new Error(`Model ${id} cannot be replaced by ${replacementId}, which is removed before it.`)
   }
   const dearer = dearerMember(priceOf(model), priceOf(replacement))
   if (dearer !== null)

@@ -162,7 +162,7 @@ type MoneyCap = Extract<keyof Policy, `${string}MicroUsd`>
 function noOrigin(configured: string, other: string): never {
   throw settingsRefusal(
     `The environment names the service ${configured}, but the settings file names ${other}`,
-    'Make them agree.',
+    'Give both the same address.',
     'origin',
   )
 }
