@@ -158,7 +158,8 @@ interface AccountRow {
 }
 
 function breachOf({ id: account, posted, held, entries_usd, holds_usd }: AccountRow): Breach | null {
-  if (posted !== entries_usd) return { account, sentence: 'The balance of an account is not what its entries left.' }
+  if (posted !== entries_usd)
+    return { account, sentence: 'The balance of an account differs from the sum of its entries.' }
   if (held !== holds_usd) return { account, sentence: 'What an account holds is not the sum of its open holds.' }
   if (held < 0n || posted < held) return { account, sentence: 'An account is below zero.' }
   return null

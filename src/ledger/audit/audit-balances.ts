@@ -72,7 +72,7 @@ export async function checkHistory(reader: AuditReader, findings: Findings): Pro
         OVER (PARTITION BY account ORDER BY seq ROWS UNBOUNDED PRECEDING) AS running FROM entry) h
     WHERE posted_after <> running OR running < 0`)
   for await (const { id, posted_after, running } of rows) {
-    const told = `Entry ${id} says that it left ${posted_after} micro-USD; the entries up to it leave ${running}.`
+    const told = `Entry ${id} records a balance of ${posted_after} micro-USD after it; the entries up to it add up to ${running}.`
     findings.add('history_differs', id, told)
   }
 }

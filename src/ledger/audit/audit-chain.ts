@@ -167,9 +167,9 @@ async function judge(
   } else if (!['claimed', 'settling', 'unknown'].includes(state)) {
     findings.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} without it.`)
   } else if (isLate) {
-    const told = `${brought} for payment ${key}, which is ${state} still, an hour after it was sent to us; start the service or see its log.`
+    const told = `${brought} for payment ${key}, which is still ${state} an hour after it was sent to us; start the service or see its log.`
     findings.add('transfer_not_credited', transaction, told)
   } else {
-    notes.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} as yet.`)
+    notes.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is still ${state}.`)
   }
 }

@@ -147,12 +147,12 @@ describe('a payee', () => {
 describe('money that came without a credit', () => {
   const hourMs = 3_600_000
   const brought = '0xbb brought 5 micro-USD for payment one, which is'
-  const late = 'still, an hour after it was sent to us; start the service or see its log.'
+  const late = 'unknown an hour after it was sent to us; start the service or see its log.'
   const cases: [rule: string, payment: Payment, finding: string | null, note: string | null][] = [
     ['for a payment that was refused is a finding', { state: 'rejected' }, `${brought} rejected without it.`, null],
-    ['for a payment that is settling is on its way', { state: 'settling' }, null, `${brought} settling as yet.`],
-    ['an hour ago is on its way', { state: 'claimed', atMs: nowMs - hourMs }, null, `${brought} claimed as yet.`],
-    ['longer ago is a finding', { state: 'unknown', atMs: nowMs - hourMs - 1 }, `${brought} unknown ${late}`, null],
+    ['for a payment that is settling is on its way', { state: 'settling' }, null, `${brought} still settling.`],
+    ['an hour ago is on its way', { state: 'claimed', atMs: nowMs - hourMs }, null, `${brought} still claimed.`],
+    ['longer ago is a finding', { state: 'unknown', atMs: nowMs - hourMs - 1 }, `${brought} still ${late}`, null],
   ]
   test.each(cases)('%s', async (_rule, payment, finding, note) => {
     await write('one', { ...payment, credited: null })

@@ -197,7 +197,7 @@ describe('while the ledger is read-only', () => {
     await expect.poll(ready).toEqual(isReadOnly)
     expect(await admin('ledger/reopen')).toEqual({
       status: 400,
-      body: { error: 'The ledger stays read-only: The balance of an account is not what its entries left.' },
+      body: { error: 'The ledger stays read-only: The balance of an account differs from the sum of its entries.' },
     })
     tamper('UPDATE account SET posted = posted - 7')
     await look()

@@ -48,7 +48,7 @@ describe('accounts are looked over', () => {
     expect([await newestEntries(opened.store, 500), await newestEntries(opened.store, 600)]).toEqual([1, 0])
   })
 
-  const balance = 'The balance of an account is not what its entries left.'
+  const balance = 'The balance of an account differs from the sum of its entries.'
   const holds = 'What an account holds is not the sum of its open holds.'
   const wrong: [rule: string, sql: string, sentence: string][] = [
     ['more than its entries left', 'UPDATE account SET posted = posted + 1', balance],
@@ -136,7 +136,7 @@ describe('a watch', () => {
     changed('account SET posted = posted + 1', `id = '${name(1)}'`)
     const { watch, told, facts } = watchOf()
     await watch.lookOverAtStart()
-    const reason = 'The balance of an account is not what its entries left.'
+    const reason = 'The balance of an account differs from the sum of its entries.'
     expect(await watch.state()).toEqual({ state: 'read_only', reason })
     expect(told).toEqual([closed, 'The ledger is read-only; once it adds up, `farebox ledger reopen` reopens it.'])
     expect(facts).toEqual([{ account: name(1), reason }, { reason }])
@@ -190,7 +190,7 @@ describe('a watch', () => {
     await watch.lookOver()
     await watch.close('By hand.')
     changed('account SET posted = posted + 1', `id = '${name(500)}'`)
-    const breach = { state: 'read_only', reason: 'The balance of an account is not what its entries left.' }
+    const breach = { state: 'read_only', reason: 'The balance of an account differs from the sum of its entries.' }
     expect(await watch.reopen()).toEqual(breach)
     changed('account SET posted = posted - 1', `id = '${name(500)}'`)
     changed('entry SET posted_after = posted_after + 1', 'seq = 1')

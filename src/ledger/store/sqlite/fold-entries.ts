@@ -55,7 +55,8 @@ function replace(statements: ReturnType<typeof prepareFold>, fold: EntryFold): v
   const before = money()
   const { changes } = remove.run(account, firstSeq, lastSeq)
   for (const entry of entries) insert.run(...columns.map(name => entry[name]))
-  if (changes !== count || money() !== before) throw new Error('Entries are not what their sums were made of.')
+  if (changes !== count || money() !== before)
+    throw new Error('The entries differ from those that their sums were made of.')
   refuse.run()
 }
 
