@@ -35,7 +35,7 @@ const sections: readonly Section[] = [
     text: 'The time from the start of the process to its first 200 on `/api/v1/models`, with a warm compile cache. Node’s own `fetch` is not loaded until something uses it. A killed service left the open holds; half of them have a checkpoint that must be charged.',
     plots: ['start to the first 200, ms'],
     rest: [
-      'A profile of the first case shows where the rest goes: about a fifth of the CPU time loads and links modules, a tenth builds the schemas of operations and errors, and less than a tenth collects garbage. Bundles of ASCII only gained nothing, and flags of V8 cost more than they saved, because most of them discard the compile cache.',
+      'A profile of the first case shows where the rest goes: about a fifth of the CPU time loads and links modules, a tenth builds the schemas of operations and errors, and less than a tenth collects garbage. Bundles that contain only ASCII gained nothing, and flags of V8 cost more than they saved, because most of them discard the compile cache.',
     ],
   },
   {
@@ -59,7 +59,7 @@ const sections: readonly Section[] = [
   {
     name: 'operator',
     title: 'Operators',
-    text: 'One service for each store, with 1,000 customers, a million entries of 30 days, and 10 top-ups and 10 jobs of each customer. Each row is a question of the console or of `farebox usage`, asked 50 times with other parameters over HTTP. Then chats at a fixed rate are measured with and without an operator who opens a page every 0.2 s.',
+    text: 'One service for each store, with 1,000 customers, a million entries of 30 days, and 10 top-ups and 10 jobs of each customer. Each row is a query of the console or of `farebox usage`, sent 50 times over HTTP with different parameters. Then chats at a fixed rate are measured with and without an operator who opens a page every 0.2 s.',
   },
   {
     name: 'top-up',
