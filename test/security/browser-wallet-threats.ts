@@ -55,7 +55,7 @@ export const browserWalletThreats: readonly Threat[] = [
   {
     id: 'B5',
     threat:
-      'a hostile wallet: markup or reversed text in its name or errors, a value that is no address or signature, no answer at all',
+      'a hostile wallet: markup or reversed text in its name or errors, a value that is not an address or a signature, no answer at all',
     answer: 'shown as one short line of plain text, without its icon; refused in the page; the user can stop waiting',
     shownBy: [
       signingIn(

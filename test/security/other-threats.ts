@@ -117,7 +117,7 @@ export const otherThreats: readonly Threat[] = [
     threat:
       'a leaked ADMIN key with a small budget: spending the budget twice, extending the key’s life, locking the owner out',
     answer:
-      'it can change and delete only itself, cannot raise its limits or change its period or end, and new keys get part of its remaining budget',
+      'it can change and delete only itself, cannot raise its limits, change its period or expire later, and new keys get part of its remaining budget',
     shownBy: [
       shown(
         'service/accounts/budget-rules.test.ts',

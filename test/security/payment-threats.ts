@@ -24,7 +24,7 @@ export const paymentThreats: readonly Threat[] = [
   {
     id: 'X2',
     threat: 'the same payment in a different encoding',
-    answer: 'one key, computed from the decoded values only',
+    answer: 'the same payment: its id is computed from the decoded values only',
     shownBy: [
       shown(
         `${payments}/payment-attacks.test.ts`,
