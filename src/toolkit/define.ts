@@ -40,7 +40,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   say(output: z.output<Output>): string
   /** Files that a client may link to. */
   files?(output: z.output<Output>): { path: string; mimeType: string }[]
-  /** Id of the job as which the call continues, for a client that can poll it; null if the call has ended. */
+  /** Id of the job in which the call continues, for a client that can poll it; null if the call has ended. */
   goesOnAs?(output: z.output<Output>, input: z.output<Input>): string | null
   /** The view in which a client with the MCP Apps extension shows the results. */
   app?: AppName

@@ -72,7 +72,7 @@ export interface ToolResult {
   text: string
   files: { path: string; mimeType: string }[]
   shows?: readonly Shown[]
-  /** The job as which the call continues; absent if the call has ended. */
+  /** The job in which the call continues; absent if the call has ended. */
   jobId?: string
 }
 

@@ -27,7 +27,7 @@ export interface ToolContext {
   models(): Promise<readonly ModelRecord[]>
   /** The images and audio that the caller shows inline; absent for a program, which reads the files. */
   shows?: MediaBounds | undefined
-  /** Reports to the user how far a wait has come. Cheap; a report may be dropped. */
+  /** Reports the progress of a wait to the user. Cheap; a report may be dropped. */
   report(progress: { message: string; done?: number; total?: number }): void
   signal: AbortSignal
   /** Unix time in milliseconds. */

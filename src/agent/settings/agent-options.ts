@@ -52,7 +52,7 @@ export interface AgentOptions
   wallet?: { key?: string; solanaKey?: string }
   /** What the wallet may do without approval; the defaults are 5 USD per payment, 10 per day, 20 in total. */
   policy?: Omit<PolicySettings, 'serviceUrl'>
-  /** Decides requests for approval. Without it, such a call throws `ApprovalRequired`. */
+  /** Decides requests for approval. Without it, a call that needs approval throws `ApprovalRequired`. */
   onApproval?: AskUser | undefined
   /**
    * `allow` lets `fetch` make calls whose price is unknown beforehand, limited by the caps on payments; `ask` by

@@ -197,7 +197,7 @@ export interface LangChainTool {
 }
 
 /**
- * Returns all or some of an agent's tools for LangChain. Failures and questions to the user are results in words.
+ * Returns all or some of an agent's tools for LangChain. Failures and requests for approval are returned as text.
  *
  * @example
  * const tools = langChainTools(agent, ['web_search']).map(each => new DynamicStructuredTool(each))
@@ -218,8 +218,8 @@ export interface AiSdkTool {
 }
 
 /**
- * Returns all or some of an agent's tools for the AI SDK and for Mastra. Failures and questions to the user are results
- * in words.
+ * Returns all or some of an agent's tools for the AI SDK and for Mastra. Failures and requests for approval are
+ * returned as text.
  *
  * @example
  * await generateText({ model, prompt, tools: aiSdkTools(agent, ['web_search']) })

@@ -1,6 +1,7 @@
 /**
- * The vendor word appears in header names, in `service_parameters` and in `service_web_search_documents`
- * (brief, preamble). Internally it is always `service`; only the code at the edge of the wire uses another word.
+ * The vendor word (brief, preamble) appears in header names, in `service_parameters` and in
+ * `service_web_search_documents`. Internally it is always `service`; only the code at the edge of the wire uses
+ * another word.
  */
 export const defaultVendor = 'service'
 

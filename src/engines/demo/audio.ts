@@ -140,7 +140,7 @@ async function hummed(
   return { samples: await toneSamples(tones, pcmRate, signal), rate: pcmRate }
 }
 
-/** Recognizes no speech, and says so: it reports only a recording's length and type, to demonstrate the operation. */
+/** Does not recognize speech: it reports only a recording's length and type, to demonstrate the operation. */
 export class DemoTranscription implements TranscriptionEngine {
   readonly carries = carriesOnly<TranscriptionChoice>('language')
 

@@ -127,7 +127,7 @@ async function madeWallet(mcp: McpContext, { context }: ToolCall): Promise<boole
 }
 
 /**
- * Returns the task as which the call continues, for a client that accepts tasks; null if the call has ended or should
+ * Returns the task in which the call continues, for a client that accepts tasks; null if the call has ended or should
  * be waited for.
  */
 async function asTask(mcp: McpContext, { name, context }: ToolCall, { jobId }: Extract<ToolOutcome, { kind: 'done' }>) {
