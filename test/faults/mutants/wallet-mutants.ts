@@ -164,7 +164,7 @@ export const walletMutants: readonly Mutant[] = [
     patches: [
       {
         file: `${wallet}/payment/pay.ts`,
-        find: '      yield* lease.check()\n      // The stop switch may have been set since. Only a stored payment is sent.\n      yield* refuseWhenStopped(folder)\n',
+        find: '      yield* lease.check()\n      // The stop switch may have been set since the decision. Only a stored payment is sent.\n      yield* refuseWhenStopped(folder)\n',
         replace: '      yield* lease.check()\n',
       },
       { file: `${wallet}/payment/settle.ts`, find: '        yield* refuseWhenStopped(folder)\n', replace: '' },
