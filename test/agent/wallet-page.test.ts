@@ -231,7 +231,10 @@ test.each([
 test('a link that was not used for a quarter of an hour opens nothing, and the next one does', async () => {
   let nowMs = 0
   const clock = { now: () => nowMs }
-  const page = await openBrowserPage({ show: () => 'shown', take: async () => null, usedLink: 'used' }, clock)
+  const page = await openBrowserPage(
+    { show: () => 'shown', take: async () => null, usedLink: 'used', newLink: 'new' },
+    clock,
+  )
   closing.push(() => page.close())
   const link = page.link()
   nowMs += 15 * 60_000 + 1

@@ -14,6 +14,8 @@ export interface BrowserPage {
   take(form: URLSearchParams): Promise<string | null>
   /** Shown for a link that was used or is invalid. */
   usedLink: string
+  /** How the user gets a new link, as a sentence. */
+  newLink: string
 }
 
 export interface OpenPage {
@@ -68,21 +70,38 @@ class OneBrowser {
   }
 
   async answer(request: Request, port: number): Promise<Response> {
-    const origin = `http://127.0.0.1:${port}`
+    try {
+      return await this.#answer(request, port)
+    } catch {
+      // The message may contain untrusted text, and paths of this machine.
+      return said(500, `This page’s server failed. Go back and try again. ${this.#page.newLink}`)
+    }
+  }
+
+  async #answer(request: Request, port: number): Promise<Response> {
+    const own = `127.0.0.1:${port}`
+    const origin = `http://${own}`
     // To a browser, a foreign name whose DNS points here is another origin.
-    if (request.headers.get('host') !== `127.0.0.1:${port}`) return said(403, 'Open this page only at its own address.')
+    if (request.headers.get('host') !== own)
+      return said(403, `This page answers only at ${own}. Open the link as you got it.`)
     const { pathname } = new URL(request.url)
     const isRead = request.method === 'GET'
     if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)
     const [, pathSecret = '', place] = /^\/p\/([^/]*)\/(.*)$/.exec(pathname) ?? []
     const isOurPath = isSameSecret(pathSecret, this.#pathSecret)
-    if (!isSameSecret(cookieNamed(request, cookieName), this.#session) || !isOurPath)
-      return said(403, this.#page.usedLink)
-    if (isRead && place === '') return this.#show(null)
-    if (request.method !== 'POST' || place !== 'answer') return said(404, 'Page not found.')
-    const form = request.headers.get('origin') === origin ? await readForm(request) : null
+    const cookie = cookieNamed(request, cookieName)
+    if (isOurPath && cookie === '') return said(403, `${noCookie(own)} ${this.#page.newLink}`)
+    if (!isSameSecret(cookie, this.#session) || !isOurPath) return said(403, this.#page.usedLink)
+    // A browser asks for the form's address when its user reloads or opens it again.
+    if (isRead && (place === '' || place === 'answer')) return this.#show(null)
+    if (request.method !== 'POST' || place !== 'answer')
+      return said(404, `There is no page at this address. ${this.#page.newLink}`)
+    if (request.headers.get('origin') !== origin) return said(403, `${fromElsewhere} ${this.#page.newLink}`)
+    const form = await readForm(request)
+    if (form === 'too long')
+      return this.#show(`The form has more than ${formBytes / 1_024} kB. Shorten what you entered, then try again.`)
     if (!form || !isSameSecret(form.get('form') ?? '', this.#formToken))
-      return said(403, 'This request came from another page.')
+      return said(403, `${fromElsewhere} ${this.#page.newLink}`)
     return this.#show(await this.#page.take(form))
   }
 
@@ -105,16 +124,23 @@ class OneBrowser {
   }
 }
 
-async function readForm(request: Request): Promise<URLSearchParams | null> {
+const fromElsewhere = 'This request came from another page, so nothing was done.'
+
+/** The path is right, so the link was opened; the cookie that came with it is missing. */
+const noCookie = (own: string): string =>
+  `Your browser sends no cookie to this page, or the page was opened in another browser. Allow cookies for ${own}.`
+
+async function readForm(request: Request): Promise<URLSearchParams | 'too long' | null> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? '')) return null
   const length = Number(request.headers.get('content-length') ?? Number.NaN)
+  if (length > formBytes) return 'too long'
   return length <= formBytes ? new URLSearchParams(await request.text()) : null
 }
 
 /** How long an unused link works, in milliseconds; it may end up in a client's log. */
 const linkMs = 15 * minuteMs
-/** A form is a few fields. */
-const formBytes = 4_096
+/** A passphrase twice, at its longest in any script, takes 25 kB in a form. */
+const formBytes = 32_768
 /** How long the last page may take to reach its browser when the server closes. */
 const lastAnswerMs = 2_000
 

@@ -86,6 +86,7 @@ class MakingPage implements BrowserPage {
   readonly asks: string
   readonly done: Promise<void>
   readonly usedLink = 'This link was already used or is invalid. Ask your assistant for a new one.'
+  readonly newLink = 'For a new link, ask your assistant.'
   isDone = false
   readonly #agent: OpenAgent
   readonly #env: AgentEnvironment
