@@ -102,9 +102,7 @@ function mountPages(get: Get, service: Service): void {
     const { reference, contentSecurityPolicy } = await pages()
     const text = pageOf(reference)
     if (text === null) throw routeNotFound({ error: `There is no such page; ${docsUrl(settings)} lists all.` })
-    exchange.answerHeaders.set('content-security-policy', contentSecurityPolicy)
-    exchange.answerHeaders.set('x-content-type-options', 'nosniff')
-    return sendText(exchange, text, 'text/html; charset=utf-8')
+    return sendHtml(exchange, text, contentSecurityPolicy)
   }
   get('/docs', exchange => send(exchange, reference => reference.index()))
   get('/docs/:id', (exchange, context) =>
@@ -117,6 +115,23 @@ function mountPages(get: Get, service: Service): void {
     exchange.answerHeaders.set('location', docsUrl(settings))
     return exchange.wholeResponse('', 302)
   })
+}
+
+function sendHtml(exchange: Exchange, text: string, policy: string, status = 200): Promise<Response> {
+  exchange.answerHeaders.set('content-security-policy', policy)
+  exchange.answerHeaders.set('x-content-type-options', 'nosniff')
+  return sendText(exchange, text, 'text/html; charset=utf-8', status)
+}
+
+/** Whether a user opened a page in a browser, and would see JSON as text. Paths of the API always answer with JSON. */
+const opensPage = (exchange: Exchange, path: string): boolean =>
+  !path.startsWith(basePath) && exchange.header('accept').some(types => /\btext\/html\b/.test(types))
+
+async function sendFailurePage(exchange: Exchange, { status, body }: ServiceError): Promise<Response> {
+  const { contentSecurityPolicy, failurePage } = await import('../reference/html.ts')
+  const { error } = body as { error?: unknown }
+  const sentence = typeof error === 'string' ? error : 'Try again in a moment.'
+  return sendHtml(exchange, failurePage(status, sentence), contentSecurityPolicy, status)
 }
 
 /** Sends an answer of the customers' page, which has its own headers. */
@@ -135,6 +150,7 @@ function unknownPath(path: string): ServiceError {
       each => each !== undefined && isPath(each, path),
     ),
   )
+  if (isPage(path)) return methodNotAllowed({ error: 'This page can only be read: use GET.' }, { allow: 'GET, HEAD' })
   if (!known.length)
     return routeNotFound({
       error: `There is no such path; the API is described at /docs and ${basePath}/openapi.yaml.`,
@@ -142,6 +158,9 @@ function unknownPath(path: string): ServiceError {
   const methods = [...new Set(known.map(operation => operation.method))].join(', ')
   return methodNotAllowed({ error: `This path supports only ${methods}.` }, { allow: methods })
 }
+
+/** The paths of `mountPages`, which a request with another method does not reach. */
+const isPage = (path: string): boolean => /^\/(docs(\/[^/]+)?|policies\/[^/]+)?$/.test(path)
 
 const isPath = (pattern: string, path: string): boolean => {
   const [parts, given] = [`${basePath}${pattern}`.split('/'), path.split('/')]
@@ -181,12 +200,10 @@ async function plain(
       exchange.ended()
       return response
     } catch (error) {
-      return fail(
-        null,
-        exchange,
-        service,
-        exchange.isExempt ? error : errorOf(error, () => service.guards.admit(exchange)),
-      )
+      const thrown = exchange.isExempt ? error : errorOf(error, () => service.guards.admit(exchange))
+      return opensPage(exchange, context.req.path)
+        ? fail(null, exchange, service, thrown, failed => sendFailurePage(exchange, failed))
+        : fail(null, exchange, service, thrown)
     }
   })
 }

@@ -69,13 +69,15 @@ export function tellRetries(exchange: Exchange): void {
 }
 
 /**
- * The only place where an error is written to the wire. `route` is null for addresses outside the table of operations.
+ * The only place where an error is written to the wire. `route` is null for addresses outside the table of operations;
+ * `print` writes the body, as JSON by default.
  */
 export async function fail(
   route: Route | null,
   exchange: Exchange,
   service: Service,
   thrown: unknown,
+  print: (error: ServiceError) => Promise<Response> = error => sendJson(exchange, error.status, error.body),
 ): Promise<Response> {
   exchange.ended()
   const error = await answerOf(route, exchange, service, thrown).catch(another =>
@@ -88,7 +90,7 @@ export async function fail(
   exchange.set(hostName, service.settings.hostName)
   if (!(limitRequests.name in error.headers)) await tellLimits(exchange, service)
   exchange.setAll(error.headers)
-  return sendJson(exchange, error.status, error.body)
+  return print(error)
 }
 
 /** Returns the error as it is sent. */

@@ -65,6 +65,23 @@ ${body}
 </html>
 `.text
 
+const failureTitles: Readonly<Record<number, string>> = {
+  404: 'Page not found',
+  405: 'Wrong request',
+  429: 'Too many requests',
+}
+
+/** An error for a user who opened an address in a browser; `sentence` says what is wrong and what to do. */
+export function failurePage(status: number, sentence: string): string {
+  const title = failureTitles[status] ?? 'This page failed'
+  return page(
+    title,
+    html`<h1>${title}</h1>
+<p>${sentence}</p>
+<p><a href="/docs">All operations</a></p>`,
+  )
+}
+
 const scrolled = (inside: Html): Html => html`<div class="scroll" tabindex="0"><table>${inside}</table></div>`
 
 export const table = (heads: readonly string[], rows: readonly (readonly Html[])[]): Html =>
