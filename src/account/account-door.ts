@@ -1,10 +1,13 @@
+import { isKeySecret } from '#access/keys/server-secret.ts'
 import { addressSubject } from '#access/limits/guards.ts'
+import { keyNotFound } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { minuteMs } from '#contract/time.ts'
+import { readPageBody } from '#host/pages/page-body.ts'
 import { PageCookie } from '#host/pages/page-cookie.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
-import { guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
-import { mustWait, PageRefusal, refused, refusedBy } from '#host/pages/page-refusal.ts'
+import { guarded, isFromItself, isRead, sendJson, sendText } from '#host/pages/page-guards.ts'
+import { mustWait, PageRefusal, refused, refusedBy, refusedTo } from '#host/pages/page-refusal.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { noteAccount } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
@@ -14,6 +17,7 @@ import { accountApiPath, accountPath, keySessionPath } from '#pages/account/wire
 import { pageKeyHeader, type Session } from '#pages/kit/wire.ts'
 import type { AccountRoutes, RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
+import { changeNext, faultOf } from './figure-routes.ts'
 import { proveWallet, walletChallenge } from './wallets/wallet-sign-in.ts'
 
 /** A form is a few fields; a signed payment of a wallet is some kilobytes. */
@@ -64,10 +68,11 @@ export class AccountDoor {
     } catch (error) {
       if (error instanceof PageRefusal) return refusedBy(error)
       if (error instanceof ServiceError) {
-        const answer = refused(error.status, ...sentencesOf(error))
-        const wait = error.headers['retry-after']
-        if (wait !== undefined) answer.headers.set('retry-after', wait)
-        return answer
+        const wait = Number(error.headers['retry-after'] ?? Number.NaN)
+        if (wait > 0) return mustWait(wait, sentenceOf(error))
+        if (error.kind === keyNotFound().kind)
+          return refused(404, 'This account has no such key, or no longer.', 'Reload the page.')
+        return refused(error.status, sentenceOf(error), changeNext)
       }
       const away = awayReason(error)
       this.#context.log.error({ err: error }, 'A request from the customers’ page failed.')
@@ -79,14 +84,15 @@ export class AccountDoor {
 
   async #answer(request: Request, address: string): Promise<Response> {
     // To a browser, a foreign name whose DNS points here is another origin.
-    if (request.headers.get('host') !== new URL(this.#origin).host)
-      return refused(403, `This page is at ${this.#origin}${accountPath}.`, 'A proxy must pass the Host header on.')
+    if (request.headers.get('host') !== new URL(this.#origin).host) {
+      const next = `Open ${this.#origin}${accountPath}. If that is what you opened, the service’s proxy must pass the Host header on.`
+      return refusedTo(request, 403, 'This page has another address.', next)
+    }
     const { pathname } = new URL(request.url)
     if (!pathname.startsWith(accountApiPath)) return this.#sendFile(request, pathname)
     if (!isFromItself(request, [this.#origin]))
       return refused(403, 'This request came from another page.', `Use the page at ${this.#origin}${accountPath}.`)
-    const body = request.method === 'POST' ? await readJsonObject(request, bodyBytes) : {}
-    if (body === null) return refused(400, 'The body is not a short JSON object.', 'Send it as application/json.')
+    const body = request.method === 'POST' ? await readPageBody(request, bodyBytes) : {}
     const name = `${request.method} ${pathname}`
     const proof = request.method === 'POST' && Object.hasOwn(proofs, pathname) ? proofs[pathname] : undefined
     const wrongWait = this.#wrong.waitSeconds(address, this.#now())
@@ -97,7 +103,9 @@ export class AccountDoor {
     if (wrongWait > 0) return mustWait(wrongWait, 'Too many wrong sign-ins came from this address.')
     if (isChallenge) return sendJson(200, await walletChallenge(body, this.#context))
     if (proof) return this.#begin(proof, { body, address, former: session })
-    return refused(401, 'You are not signed in, or your session has ended.', 'Sign in again.')
+    return hasOnlyKey(this.#cookie.of(request), request)
+      ? refused(401, 'Your browser did not send the cookie of your session.', cookieNext)
+      : refused(401, 'You are not signed in, or your session has ended.', 'Sign in again.')
   }
 
   async #run(name: string, body: object, session: AccountSession): Promise<Response> {
@@ -115,13 +123,14 @@ export class AccountDoor {
   }
 
   async #sendFile(request: Request, pathname: string): Promise<Response> {
-    if (request.method !== 'GET') return refused(405, 'Pages can only be read.', 'Use GET.')
+    if (!isRead(request))
+      return refusedTo(request, 405, 'This page can only be read.', `Open ${this.#origin}${accountPath}.`)
     this.#files ??= await accountFiles()
     // The script handles the page's paths, so reloading one of them returns the page.
     const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files[accountPath])
     return file
       ? sendText(200, file.type, file.text)
-      : refused(404, 'There is no such page.', `Open ${this.#origin}${accountPath}.`)
+      : refusedTo(request, 404, 'There is no page at this address.', `Open ${this.#origin}${accountPath}.`)
   }
 
   /** An unknown session counts as a failed attempt, so that guessing one is no cheaper than guessing a key. */
@@ -143,7 +152,11 @@ export class AccountDoor {
     })
     if (!principal) {
       this.#wrong.count(address, this.#now())
-      return refused(401, 'This key is unknown to this service, revoked or expired.', 'Try another key.')
+      const { key } = body as { key?: unknown }
+      // A text of another form is no secret of ours, so its form may be said.
+      return typeof key === 'string' && isKeySecret(key.trim())
+        ? refused(401, 'This key is unknown to this service, revoked or expired.', 'Use another key.')
+        : refused(401, 'This is not an API key of this service.', keyNext)
     }
     const wait = this.#signIns.waitSeconds(principal.account, this.#now())
     if (wait > 0) return mustWait(wait, 'Too many sign-ins to this account.')
@@ -172,9 +185,17 @@ async function accountFiles(): Promise<PageFiles> {
   })
 }
 
+const keyNext = 'Copy the whole key and nothing else: it begins with `fb_` and has 46 characters.'
+
+const cookieNext = 'Sign in again. If you then see this again, allow cookies for this site.'
+
+/** Whether the page sent its key, and the browser kept the cookie back. */
+const hasOnlyKey = (cookie: string, request: Request): boolean =>
+  cookie === '' && (request.headers.get(pageKeyHeader) ?? '') !== ''
+
 /** An error of the API, as the page shows it. */
-function sentencesOf({ body }: ServiceError): [happened: string, next: string] {
-  const { error, issues = [] } = body as { error?: unknown; issues?: { path?: unknown[]; message?: unknown }[] }
-  const said = issues.map(({ path = [], message }) => `${path.join('.')}: ${message}`).join('; ')
-  return [`${said || error || 'The service refused the request'}`.replace(/[.]?$/, '.'), 'Change it, then try again.']
+function sentenceOf({ body }: ServiceError): string {
+  const { error, issues = [] } = body as { error?: unknown; issues?: { path?: PropertyKey[]; message?: unknown }[] }
+  const said = issues.map(({ path = [], message }) => faultOf(path, `${message}`)).join('; ')
+  return `${said || error || 'The service refused the request'}`.replace(/[.]?$/, '.')
 }

@@ -19,8 +19,8 @@ import type { Scope } from './queries/sums.ts'
 /** PostgreSQL stores neither NUL nor unpaired surrogates: a filter with one would fail instead of finding nothing. */
 const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
-const Term = z.string().min(1).max(200).refine(isStorable, 'text without NUL or unpaired surrogates')
-const Day = z.string().refine(text => dayOfText(text) !== null, 'a day such as 2026-11-01')
+const Term = z.string().min(1).max(200).refine(isStorable, 'Must be text without NUL or unpaired surrogates')
+const Day = z.string().refine(text => dayOfText(text) !== null, 'Must be a day such as 2026-11-01')
 const Month = z.string().regex(/^2\d{3}-(0[1-9]|1[0-2])$/, 'a month such as 2026-11')
 
 const SpendInput = z.strictObject({ days: z.literal(spendDays) })
@@ -39,10 +39,22 @@ const InvoiceInput = z.strictObject({ month: Month })
 export function inputOf<Input>(schema: z.ZodType<Input>, body: object): Input {
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
-  const faults = parsed.error.issues.map(
-    issue => `\`${issue.path.map(String).join('.') || 'body'}\`: ${issueSentence(issue)}`,
-  )
-  throw new PageRefusal(400, `${faults.join('; ')}.`, 'Change it, then try again.')
+  const faults = parsed.error.issues.map(issue => faultOf(issue.path, issueSentence(issue)))
+  throw new PageRefusal(400, `${faults.join('; ')}.`, changeNext)
+}
+
+export const changeNext = 'Change it, then try again.'
+
+/** What is wrong with a member, by its name in the page’s forms. */
+export function faultOf(path: readonly PropertyKey[], sentence: string): string {
+  const member = path.map(String).join('.') || 'body'
+  return `${Object.hasOwn(labels, member) ? labels[member] : `\`${member}\``}: ${sentence}`
+}
+
+const labels: Readonly<Record<string, string>> = {
+  ...{ description: 'Label', apiKeyType: 'Role', expiresAt: 'Ends on' },
+  ...{ consumptionLimit: 'Budget', 'consumptionLimit.usd': 'Budget', limitPeriod: 'The budget resets' },
+  ...{ model: 'Model', key: 'Key', from: 'From', to: 'To', month: 'Month', request: 'Request' },
 }
 
 /** What a session may see. Nothing in a request widens it. */

@@ -65,7 +65,7 @@ function endOf(expiresAt: string | null | undefined, nowMs: number): number | nu
   if (!expiresAt) return null
   const endMs = Date.parse(expiresAt)
   if (endMs > nowMs) return endMs
-  throw fieldError(['expiresAt'], 'Must be in the future; to end a key now, use DELETE /api_keys')
+  throw fieldError(['expiresAt'], 'Must be in the future; to end a key now, revoke it')
 }
 
 /** The only answer that shows the key's secret. */

@@ -1,16 +1,17 @@
 import { type Clock, hourMs, minuteMs, systemClock } from '#contract/time.ts'
+import { readPageBody } from '#host/pages/page-body.ts'
 import { PageCookie } from '#host/pages/page-cookie.ts'
 import type { PageFiles } from '#host/pages/page-files.ts'
 import {
   guarded,
   hashOfSecret,
   isFromItself,
+  isRead,
   newPageSecret,
-  readJsonObject,
   sendJson,
   sendText,
 } from '#host/pages/page-guards.ts'
-import { refused } from '#host/pages/page-refusal.ts'
+import { PageRefusal, refused, refusedBy, refusedTo } from '#host/pages/page-refusal.ts'
 import { isSameSecret } from '#host/signatures/signatures.ts'
 import { apiPath, pageKeyHeader, sessionPath } from '#pages/kit/wire.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
@@ -135,24 +136,47 @@ class PageSession {
 }
 
 async function answer(page: ScriptPage, session: PageSession, request: Request, port: number): Promise<Response> {
+  try {
+    return await answerOf(page, session, request, port)
+  } catch (error) {
+    if (error instanceof PageRefusal) return refusedBy(error)
+    throw error
+  }
+}
+
+async function answerOf(page: ScriptPage, session: PageSession, request: Request, port: number): Promise<Response> {
   const own = `127.0.0.1:${port}`
   // To a browser, a foreign name whose DNS points here is another origin.
-  if (request.headers.get('host') !== own) return refused(403, 'This is another address.', 'Open the printed link.')
+  if (request.headers.get('host') !== own)
+    return refusedTo(request, 403, `This page answers only at ${own}.`, 'Open the printed link as it is.')
   const { pathname, searchParams: query } = new URL(request.url)
-  if (request.method === 'GET' && !pathname.startsWith(apiPath)) {
-    const file = page.files[pathname]
-    return file ? sendText(200, file.type, file.text) : refused(404, 'There is no such page.', 'Open the printed link.')
-  }
+  if (!pathname.startsWith(apiPath)) return sendFile(page, request, pathname)
   if (!isFromItself(request, [`http://${own}`]))
     return refused(403, 'This request came from another page.', 'Open the printed link.')
-  const body = request.method === 'POST' ? await readJsonObject(request, bodyBytes) : undefined
-  if (body === null) return refused(400, 'The request is not JSON of at most 8 kB.', 'Reload the page.')
+  const body = request.method === 'POST' ? await readPageBody(request, bodyBytes) : undefined
   if (request.method === 'POST' && pathname === sessionPath) return begin(session, body, page)
-  if (!session.admits(sessionCookie.of(request), request.headers.get(pageKeyHeader) ?? ''))
-    return refused(401, 'This page is closed, or was opened elsewhere.', page.over)
+  const [cookie, key] = [sessionCookie.of(request), request.headers.get(pageKeyHeader) ?? '']
+  if (!session.admits(cookie, key)) {
+    // The page has its key, so only its cookie was kept back.
+    if (cookie === '' && key !== '')
+      return refused(
+        401,
+        'Your browser did not send the cookie of this page.',
+        `Allow cookies for ${own}. ${page.over}`,
+      )
+    return refused(401, 'This page is closed, or is open in another window or browser.', page.over)
+  }
   const name = `${request.method} ${pathname}`
   const route = Object.hasOwn(page.routes, name) ? page.routes[name] : undefined
   return route ? run(route, { query, body }) : refused(404, `There is no ${name}.`, 'Reload the page.')
+}
+
+function sendFile({ files }: ScriptPage, request: Request, pathname: string): Response {
+  if (!isRead(request)) return refusedTo(request, 405, 'This page can only be read.', 'Open the printed link.')
+  const file = Object.hasOwn(files, pathname) ? files[pathname] : undefined
+  return file
+    ? sendText(200, file.type, file.text)
+    : refusedTo(request, 404, 'There is no page at this address.', 'Open the printed link.')
 }
 
 function begin(session: PageSession, body: unknown, { over }: ScriptPage): Response {

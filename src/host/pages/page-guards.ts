@@ -9,6 +9,8 @@ export const newPageSecret = (): string => randomBytes(secretBytes).toString('ba
 
 export const hashOfSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url')
 
+export const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
+
 /**
  * Whether the page itself sent the request, according to the browser's headers. Every browser sends the origin of a
  * request that changes anything.
@@ -17,21 +19,6 @@ export function isFromItself(request: Request, origins: readonly string[]): bool
   const site = request.headers.get('sec-fetch-site')
   if (site !== null && site !== 'same-origin') return false
   return request.method === 'GET' ? true : origins.includes(request.headers.get('origin') ?? '')
-}
-
-/**
- * Returns the JSON object in the body; null for anything else. A form of another site cannot send this content type.
- */
-export async function readJsonObject(request: Request, mostBytes: number): Promise<object | null> {
-  if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? '')) return null
-  const length = Number(request.headers.get('content-length') ?? Number.NaN)
-  if (!(length <= mostBytes)) return null
-  try {
-    const value: unknown = JSON.parse(await request.text())
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null
-  } catch {
-    return null
-  }
 }
 
 /** The script never creates markup from text, and this policy makes the browser enforce that. */

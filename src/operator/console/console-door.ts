@@ -1,9 +1,10 @@
 import { minuteMs } from '#contract/time.ts'
 import { oneAtATime } from '#host/async.ts'
+import { readPageBody } from '#host/pages/page-body.ts'
 import { PageCookie } from '#host/pages/page-cookie.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
-import { guarded, isFromItself, readJsonObject, sendJson, sendText } from '#host/pages/page-guards.ts'
-import { mustWait, PageRefusal, refused, refusedBy } from '#host/pages/page-refusal.ts'
+import { guarded, isFromItself, isRead, sendJson, sendText } from '#host/pages/page-guards.ts'
+import { mustWait, PageRefusal, refused, refusedBy, refusedTo } from '#host/pages/page-refusal.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
@@ -51,15 +52,13 @@ export class ConsoleDoor {
     const host = request.headers.get('host') ?? ''
     // To a browser, a foreign name whose DNS points here is another origin.
     const origin = this.#context.origins.find(each => new URL(each).host === host)
-    if (origin === undefined)
-      return refused(403, 'This is not the console’s address.', 'Open the link that `farebox console` prints.')
+    if (origin === undefined) return refusedTo(request, 403, 'This is not the console’s address.', openLink)
     const { pathname, searchParams: query } = new URL(request.url)
     if (!pathname.startsWith(apiPath)) return this.#sendFile(request, pathname)
     if (!isFromItself(request, this.#context.origins))
       return refused(403, 'This request came from another page.', 'Use the console’s own page.')
     const name = `${request.method} ${pathname}`
-    const body = request.method === 'POST' ? await readJsonObject(request, bodyBytes) : {}
-    if (body === null) return refused(400, 'The body is not a short JSON object.', 'Send it as application/json.')
+    const body = request.method === 'POST' ? await readPageBody(request, bodyBytes) : {}
     const cookies = consoleCookies(this.#context.origins.includes(`https://${host}`))
     if (name === `POST ${sessionPath}`) return this.#begin(cookies, body, address)
     const entry = Object.hasOwn(entryRoutes, name) ? entryRoutes[name] : undefined
@@ -67,11 +66,15 @@ export class ConsoleDoor {
     if (entry) return entryAnswer(cookies, await entry({ body, origin, address, browser }, this.#context))
     const secrets = { cookie: cookies.session.of(request), key: request.headers.get(pageKeyHeader) ?? '' }
     const session = secrets.cookie && secrets.key ? await this.#context.sessions.find(secrets) : null
-    if (!session) return refused(401, 'You are not signed in, or your session has ended.', nextStep)
+    if (!session) return secrets.key && !secrets.cookie ? noCookie() : noSession()
     const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
     if (!route) return refused(404, `There is no ${name}.`, 'Reload the page.')
     if (!mayUse(session.role, route))
-      return refused(403, `The role ${session.role} does not allow this.`, `It needs ${route.role}.`)
+      return refused(
+        403,
+        `The role ${session.role} does not allow this.`,
+        `An operator with the role ${route.role} can do it.`,
+      )
     const asked = { query, body, session, origin, address }
     // Whether a proof is needed depends on earlier actions, so two actions at once must not both read the same history.
     return typeof route.proof === 'function' ? this.#inTurn(() => this.#run(route, asked)) : this.#run(route, asked)
@@ -84,11 +87,13 @@ export class ConsoleDoor {
   }
 
   async #sendFile(request: Request, pathname: string): Promise<Response> {
-    if (request.method !== 'GET') return refused(405, 'Pages can only be read.', 'Use GET.')
+    if (!isRead(request)) return refusedTo(request, 405, 'This page can only be read.', openLink)
     this.#files ??= await consoleFiles()
     // The script handles the page's paths, so reloading one of them returns the page.
     const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files['/'])
-    return file ? sendText(200, file.type, file.text) : refused(404, 'There is no such page.', nextStep)
+    return file
+      ? sendText(200, file.type, file.text)
+      : refusedTo(request, 404, 'There is no page at this address.', openLink)
   }
 
   async #begin(cookies: ConsoleCookies, body: object, address: string): Promise<Response> {
@@ -149,6 +154,14 @@ async function consoleFiles(): Promise<PageFiles> {
 
 const mayUse = (role: (typeof operatorRoles)[number], route: ConsoleRoute): boolean =>
   operatorRoles.indexOf(role) >= operatorRoles.indexOf(route.role)
+
+const openLink = 'Open the link that `farebox console` prints on the service’s machine.'
+
+const noSession = (): Response => refused(401, 'You are not signed in, or your session has ended.', nextStep)
+
+/** The page has its key, so the browser kept the cookie back. */
+const noCookie = (): Response =>
+  refused(401, 'Your browser did not send the cookie of your session.', `Allow cookies for this address. ${nextStep}`)
 
 const proofNeeded = (): Response =>
   sendJson(403, {

@@ -24,6 +24,8 @@ export type Entered = { begun: SessionSecrets & Operator } | { shown: object; br
 
 export type Entry = (asked: EntryAsked, context: RouteContext) => Promise<Entered>
 
+const orLink = 'Or run `farebox console` on the service’s machine for a link.'
+
 export const nextStep = 'Run `farebox console` on the service’s machine for a new link.'
 
 /** An address of this console at which passkeys work, this one if possible. */
@@ -47,6 +49,15 @@ const PasswordSignIn = z.object({ operator: z.string().regex(operatorName), ...p
 /** Counted separately from an operator's other proofs, so that guesses from outside do not delay those. */
 export const passwordTry = (operator: string): string => `password ${operator}`
 
+/** One sentence for whatever is wrong, so that a guess learns nothing. */
+const notProven = {
+  passkey: ['This passkey does not sign you in here.', `Try again, or use another passkey. ${orLink}`],
+  password: [
+    'The name, the password or the code is wrong.',
+    `Type all three again, with the code that your authenticator shows now; each code works once. ${orLink}`,
+  ],
+} as const
+
 /** Counts a request that checks a secret as a try of the network address and of the operator that it names. */
 async function tried(
   { address }: EntryAsked,
@@ -59,7 +70,10 @@ async function tried(
   if (typeof begun === 'number') return { waitMs: begun }
   const operator = await prove()
   const session = operator && (await sessions.begin(operator, how))
-  if (!session) throw new PageRefusal(401, 'The sign-in failed.', `Try again, or: ${nextStep}`)
+  if (!session) {
+    const [happened, next] = notProven[how]
+    throw new PageRefusal(401, happened, next)
+  }
   await begun.right()
   return { begun: session }
 }

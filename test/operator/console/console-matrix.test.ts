@@ -150,17 +150,10 @@ describe('O6: where a request comes from', () => {
     const headers = { ...opened.headersOf(await opened.signIn()), 'content-type': 'application/json' }
     const sent = (body: string, more: Record<string, string> = {}) =>
       opened.ask('/api/live', { method: 'POST', body, headers: { ...headers, ...more } })
-    for (const body of [
-      '',
-      '[]',
-      '"x"',
-      'null',
-      '{',
-      '{"a":1}{"b":2}',
-      ' '.repeat(16_385),
-      `{"a":"${'x'.repeat(20_000)}"}`,
-    ])
+    for (const body of ['', '[]', '"x"', 'null', '{', '{"a":1}{"b":2}'])
       expect([body.slice(0, 20), (await sent(body)).status]).toEqual([body.slice(0, 20), 400])
+    for (const body of [' '.repeat(16_385), `{"a":"${'x'.repeat(20_000)}"}`])
+      expect((await sent(body)).status).toBe(413)
     const deep = `{"a":${'['.repeat(8_000)}${']'.repeat(8_000)}}`
     expect((await sent(deep)).status).toBe(200)
   })
