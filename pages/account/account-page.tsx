@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { postJson } from '../kit/api.ts'
-import { RefusedNote } from '../kit/dialog.tsx'
+import { RefusedNote, SlowNote } from '../kit/dialog.tsx'
 import { utcTime } from '../kit/format.ts'
 import { place } from '../kit/router.ts'
 import { type Section, SectionHeading, SectionNav } from '../kit/sections.tsx'
@@ -40,7 +40,8 @@ export function AccountPage(): JSX.Element {
   const seen = me.value
   const { path } = place.value
   const seenSections = sections.filter(each => !each.isForAccount || seen?.seesAccount)
-  const section = seenSections.find(each => each.path === path)
+  // Until it is known who is signed in, no section is missing.
+  const section = (seen ? seenSections : sections).find(each => each.path === path)
   const title = seen === null ? 'Sign in' : (section?.title ?? 'Page not found')
   const Page = section?.page
   return (
@@ -53,6 +54,8 @@ export function AccountPage(): JSX.Element {
       <main>
         <SectionHeading title={title} of="account" isReady={seen !== undefined} />
         <RefusedNote refused={problem.value} />
+        <SlowNote />
+        {seen === undefined && <Unread />}
         {seen?.state === 'suspended' && (
           <p class="refused">
             The operator has suspended this account: calls are refused, and keys cannot be created. Contact the
@@ -64,6 +67,18 @@ export function AccountPage(): JSX.Element {
         <Footer me={seen ?? null} />
       </main>
     </>
+  )
+}
+
+/** While the server has not said who is signed in. */
+function Unread(): JSX.Element {
+  if (problem.value === null) return <p class="quiet">Reading…</p>
+  return (
+    <p>
+      <button type="button" onClick={() => readMe()}>
+        Try again
+      </button>
+    </p>
   )
 }
 

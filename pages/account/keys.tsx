@@ -217,7 +217,13 @@ function LimitFields({ usd: limit, period, ends }: { usd: string; period: string
       <p>
         <label>
           Budget in USD (empty for none){' '}
-          <input name="usd" inputMode="decimal" pattern="\d{1,9}(\.\d{1,6})?" defaultValue={limit} />
+          <input
+            name="usd"
+            inputMode="decimal"
+            pattern=" *\d{1,9}(\.\d{1,6})? *"
+            title="An amount in USD such as 5 or 0.25, with at most six decimals"
+            defaultValue={limit}
+          />
         </label>
       </p>
       <p>

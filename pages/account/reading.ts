@@ -1,11 +1,18 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { postJson } from '../kit/api.ts'
+import { postJson, refusedOf } from '../kit/api.ts'
 import type { Refused } from '../kit/wire.ts'
 import { failed } from './session.ts'
 
-/** Calls the page's API. */
-export const ask = <Answer>(name: string, input: object): Promise<Answer> => postJson(`/account/api/${name}`, input)
+/** Calls the page's API. If the session has ended, shows the sign-in, whatever called. */
+export async function ask<Answer>(name: string, input: object): Promise<Answer> {
+  try {
+    return await postJson<Answer>(`/account/api/${name}`, input)
+  } catch (error) {
+    failed(error)
+    throw error
+  }
+}
 
 /** Reads an answer, and again when the request or `version` changes. Until then it keeps the former answer. */
 export function useAnswer<Answer>(name: string, input: object, version = 0) {
@@ -21,7 +28,7 @@ export function useAnswer<Answer>(name: string, input: object, version = 0) {
         problem.value = null
       },
       error => {
-        if (isLatest) problem.value = failed(error)
+        if (isLatest) problem.value = refusedOf(error)
       },
     )
     return () => {

@@ -6,25 +6,31 @@ import type { Me } from './wire.ts'
 /** The signed-in customer; null if there is none, undefined until the server has answered. */
 export const me = signal<Me | null | undefined>(undefined)
 
-/** Why the server could not be asked. */
+/** Why the server could not be asked, or why the last session is over. */
 export const problem = signal<Refused | null>(null)
 
-/** Asks the server who is signed in: at the start, and after signing in and out. */
-export async function readMe(): Promise<void> {
+/**
+ * Asks the server who is signed in: at the start, and after signing in and out. If the user has just signed in, the server
+ * refuses the new session for a reason that they must see, such as a cookie that the browser blocked.
+ */
+export async function readMe(hasSignedIn = false): Promise<void> {
   problem.value = null
   try {
     me.value = await readJson<Me>('/account/api/me')
   } catch (error) {
     if (isOver(error)) me.value = null
-    else problem.value = refusedOf(error)
+    if (!isOver(error) || hasSignedIn) problem.value = refusedOf(error)
   }
 }
 
 /** The session has ended, or there was none. */
 const isOver = (error: unknown): boolean => error instanceof RefusedError && error.status === 401
 
-/** The message for a failed request; if the session has ended, shows the sign-in. */
+/** The message for a failed request; if the session has ended, shows the sign-in with the reason. */
 export function failed(error: unknown): Refused {
-  if (isOver(error)) me.value = null
+  if (isOver(error) && me.value) {
+    me.value = null
+    problem.value = refusedOf(error)
+  }
   return refusedOf(error)
 }

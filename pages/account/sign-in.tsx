@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { beginSession, refusedOf } from '../kit/api.ts'
+import { beginSession, keptIn, refusedOf } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
 import type { Refused } from '../kit/wire.ts'
-import { readMe } from './session.ts'
+import { problem, readMe } from './session.ts'
 import { WalletButtons } from './wallets/wallet-buttons.tsx'
 import { keySessionPath } from './wire.ts'
 
@@ -16,10 +16,11 @@ export function SignIn(): JSX.Element {
     const form = event.currentTarget as HTMLFormElement
     isBusy.value = true
     refused.value = null
+    problem.value = null
     try {
-      await beginSession(keySessionPath, { key: `${new FormData(form).get('key') ?? ''}` }, localStorage)
+      await beginSession(keySessionPath, { key: `${new FormData(form).get('key') ?? ''}` }, keptIn('localStorage'))
       form.reset()
-      await readMe()
+      await readMe(true)
     } catch (error) {
       refused.value = refusedOf(error)
     }
@@ -34,8 +35,7 @@ export function SignIn(): JSX.Element {
         <form onSubmit={submit}>
           <p>
             <label>
-              API key{' '}
-              <input name="key" type="password" autocomplete="off" spellcheck={false} required maxLength={200} />
+              API key <input name="key" type="password" autocomplete="off" spellcheck={false} required />
             </label>
           </p>
           <RefusedNote refused={refused.value} />

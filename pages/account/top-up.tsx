@@ -6,7 +6,7 @@ import { usd } from '../kit/format.ts'
 import { CopyText } from '../kit/text.tsx'
 import type { Refused } from '../kit/wire.ts'
 import { ask } from './reading.ts'
-import { failed, me } from './session.ts'
+import { me } from './session.ts'
 import { PayForm } from './wallets/pay-form.tsx'
 import { type Offer, readOffers, type ServerClock, serverClock, usdcText } from './wallets/payment.ts'
 import { forgetOutcome, isMine, isSending, open, outcome, sendAgain, takeUpPayment } from './wallets/send-payment.ts'
@@ -52,7 +52,7 @@ function NewPayment(): JSX.Element {
     refused.value = null
     forgetOutcome()
     try {
-      const terms = await ask<TopUpTerms>('wallet/top-up', {}).catch(error => Promise.reject(failed(error)))
+      const terms = await ask<TopUpTerms>('wallet/top-up', {})
       opened.value = { terms, offers: await readOffers(terms), clock: serverClock(terms) }
     } catch (error) {
       refused.value = refusalOf(error)

@@ -1,10 +1,10 @@
 import { useSignalEffect } from '@preact/signals'
 import type { JSX } from 'preact'
-import { postJson, readJson } from '../kit/api.ts'
-import { RefusedNote } from '../kit/dialog.tsx'
+import { postJson, readJson, refusedOf } from '../kit/api.ts'
+import { RefusedNote, SlowNote } from '../kit/dialog.tsx'
 import { pageEnd } from '../kit/live.ts'
 import { place } from '../kit/router.ts'
-import { type Section, SectionHeading, SectionNav } from '../kit/sections.tsx'
+import { type Section, SectionHeading, SectionNav, said } from '../kit/sections.tsx'
 import { ActsPage } from './acts.tsx'
 import { OneCustomerPage } from './customer.tsx'
 import { CustomersPage } from './customers.tsx'
@@ -52,7 +52,12 @@ export function ConsolePage(): JSX.Element {
   const section = sections.find(each => each.path === path)
   const title = section?.title ?? 'Page not found'
   const signOut = async () => {
-    await postJson<Told>('/api/sign-out', {})
+    try {
+      await postJson<Told>('/api/sign-out', {})
+    } catch (error) {
+      const { happened, next } = refusedOf(error)
+      said.value = `${happened} ${next}`
+    }
     await read.refresh()
   }
   if (pageEnd.value !== null) return <SignInPage why={pageEnd.value} />
@@ -74,6 +79,8 @@ export function ConsolePage(): JSX.Element {
       <main>
         <SectionHeading title={title} of="farebox console" />
         <RefusedNote refused={read.problem.value} />
+        <SlowNote />
+        {!seen && read.problem.value === null && <p class="quiet">Reading…</p>}
         {seen && (Page ? <Page key={path} /> : <a href="/">Overview</a>)}
         <ProveDialog />
         {seen && <footer class="quiet">{seen.publicUrl} · times and days are UTC</footer>}

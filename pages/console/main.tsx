@@ -1,5 +1,6 @@
 import { render } from 'preact'
-import { openSession, refusedOf } from '../kit/api.ts'
+import { goOnWith, keptIn, openSession, refusedOf } from '../kit/api.ts'
+import { Opening } from '../kit/dialog.tsx'
 import { followLinks } from '../kit/router.ts'
 import { ConsolePage } from './console-page.tsx'
 import { proveWhenNeeded } from './prove.tsx'
@@ -8,7 +9,10 @@ import { SignInPage } from './sign-in.tsx'
 const place = document.getElementById('page')
 if (place) {
   place.replaceChildren()
-  openSession(localStorage).then(
+  const kept = keptIn('localStorage')
+  goOnWith(kept, { happened: 'The service does not answer.', next: 'Try again in a moment.' })
+  render(<Opening />, place)
+  openSession(kept).then(
     () => {
       followLinks()
       proveWhenNeeded()

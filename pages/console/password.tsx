@@ -125,6 +125,7 @@ export function CodeField({ isOptional = false }: { isOptional?: boolean }): JSX
         autocomplete="one-time-code"
         required={!isOptional}
         pattern="[0-9 ]{6,7}"
+        title="The six digits that your authenticator shows now"
         maxLength={7}
       />
     </label>

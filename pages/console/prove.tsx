@@ -28,18 +28,18 @@ export function ProveDialog(): JSX.Element | null {
 function OpenDialog({ done }: { done(isProven: boolean): void }): JSX.Element {
   const ways = useSignal<ProofWays | null>(null)
   const isProven = useSignal(false)
+  const close = () => {
+    waiting.value = null
+    done(isProven.value)
+  }
   useEffect(() => {
     postJson<ProofWays>('/api/prove/ways', {}).then(
       asked => {
         ways.value = asked
       },
-      () => done(false),
+      () => close(),
     )
   }, [])
-  const close = () => {
-    waiting.value = null
-    done(isProven.value)
-  }
   const submit = async (form: FormData) => {
     if (form.get('password')) {
       await postJson<Told>('/api/prove', { password: String(form.get('password')), code: codeIn(form) })

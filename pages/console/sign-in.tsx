@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { beginSession, postJson, refusedOf } from '../kit/api.ts'
-import { RefusedNote } from '../kit/dialog.tsx'
+import { beginSession, keptIn, postJson, refusedOf } from '../kit/api.ts'
+import { RefusedNote, SlowNote } from '../kit/dialog.tsx'
 import type { Refused } from '../kit/wire.ts'
 import { signWith } from './passkey.ts'
 import { CodeField, codeIn } from './password.tsx'
@@ -36,7 +36,7 @@ export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
       await ask()
       const request = ways.value?.passkey
       if (!request) return
-      await beginSession('/api/sign-in/passkey', { credential: await signWith(request) }, localStorage)
+      await beginSession('/api/sign-in/passkey', { credential: await signWith(request) }, keptIn('localStorage'))
       location.reload()
     })
   const byPassword = (event: SubmitEvent) => {
@@ -44,7 +44,7 @@ export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
     const form = new FormData(event.currentTarget as HTMLFormElement)
     const [operator, password] = [String(form.get('operator') ?? '').trim(), String(form.get('password') ?? '')]
     return orSay(async () => {
-      await beginSession('/api/sign-in/password', { operator, password, code: codeIn(form) }, localStorage)
+      await beginSession('/api/sign-in/password', { operator, password, code: codeIn(form) }, keptIn('localStorage'))
       location.reload()
     })
   }
@@ -53,6 +53,7 @@ export function SignInPage({ why }: { why: Refused | null }): JSX.Element {
     <main class="entry">
       <h1>farebox console</h1>
       <RefusedNote refused={refused.value} />
+      <SlowNote />
       {seen?.passkey && (
         <p class="controls">
           <button type="button" class="main" disabled={isBusy.value} onClick={byPasskey}>

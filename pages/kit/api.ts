@@ -1,3 +1,4 @@
+import { signal } from '@preact/signals'
 import { pageKeyHeader, type Refused, type Session, sessionPath } from './wire.ts'
 
 /** A refusal by the server, in its words. */
@@ -23,20 +24,42 @@ const token = /^#[\w-]{43}$/
 
 let key = ''
 
-/** The message when the server does not answer; by default the one for a server on this machine. */
-let gone: Refused = {
-  happened: 'The server of this page has stopped.',
-  next: 'Open the page again from the terminal.',
+/** What a page stores its session's key in. */
+export type Kept = Pick<Storage, 'getItem' | 'setItem'>
+
+/**
+ * A storage of the browser. A browser that blocks cookies throws when a page names one; the key is then gone with the
+ * next reload, and the server reports the missing cookie.
+ */
+export function keptIn(name: 'localStorage' | 'sessionStorage'): Kept {
+  try {
+    return window[name]
+  } catch {
+    const values = new Map<string, string>()
+    return { getItem: each => values.get(each) ?? null, setItem: (each, value) => void values.set(each, value) }
+  }
 }
 
+/** The message when the server does not answer; by default the one for a server on this machine. */
+let gone: Refused = {
+  happened: 'The server of this page has stopped, or does not answer.',
+  next: 'If `farebox wallet open` still runs in the terminal, reload this page; otherwise run it again.',
+}
+
+/** Whether the server will answer at the same address once it runs again. */
+let isPermanent = false
+
+export const endsWithItsServer = (): boolean => !isPermanent
+
 /** For the page of a permanent service: continues a session that was started earlier, in this tab or another one. */
-export function goOnWith(kept: Storage, whenGone: Refused): void {
+export function goOnWith(kept: Kept, whenGone: Refused): void {
   key = kept.getItem(keptAs) ?? ''
   gone = whenGone
+  isPermanent = true
 }
 
 /** Signs in: sends the proof of identity once, and stores the session's key in the page. */
-export async function beginSession(path: string, proof: object, kept: Storage): Promise<void> {
+export async function beginSession(path: string, proof: object, kept: Kept): Promise<void> {
   const session = await postJson<Session>(path, proof)
   key = session.key
   kept.setItem(keptAs, key)
@@ -46,7 +69,7 @@ export async function beginSession(path: string, proof: object, kept: Storage): 
  * Exchanges the link's token (after `#`) for a session; a reloaded tab continues with the session that it has. With
  * `localStorage`, other tabs of the same page share it.
  */
-export async function openSession(kept: Storage = sessionStorage): Promise<void> {
+export async function openSession(kept: Kept): Promise<void> {
   key = kept.getItem(keptAs) ?? ''
   const { hash, pathname } = location
   if (!token.test(hash)) return
@@ -88,16 +111,43 @@ async function send(method: 'GET' | 'POST', path: string, body?: unknown): Promi
 async function sendOnce(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Response> {
   const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
   const sent = { method, headers: { [pageKeyHeader]: key, ...json }, cache: 'no-store' } as const
-  const response = await fetch(path, body === undefined ? sent : { ...sent, body: JSON.stringify(body) }).catch(
-    () => null,
+  const response = await counted(
+    fetch(path, body === undefined ? sent : { ...sent, body: JSON.stringify(body) }).catch(() => null),
   )
   if (response === null) throw new RefusedError(0, gone)
   if (response.ok) return response
-  const refused = (await response.json().catch(() => null)) as Refused | null
-  throw new RefusedError(
-    response.status,
-    refused ?? { happened: 'The server of this page failed.', next: 'Try again.' },
-  )
+  throw new RefusedError(response.status, refusedIn(response, await response.json().catch(() => null)))
+}
+
+/** A healthy server answers sooner, except to an audit of a large ledger. */
+const slowMs = 10_000
+
+/** How many requests have waited longer than that. */
+export const slowRequests = signal(0)
+
+async function counted<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  let isSlow = false
+  const late = setTimeout(() => {
+    isSlow = true
+    slowRequests.value++
+  }, slowMs)
+  try {
+    return await answer
+  } finally {
+    clearTimeout(late)
+    if (isSlow) slowRequests.value--
+  }
+}
+
+/** The server's sentences. The API of the same service has others, and a proxy in between has none. */
+function refusedIn({ status, headers }: Response, body: unknown): Refused {
+  const { happened, next, error } = Object(body) as Record<string, unknown>
+  if (typeof happened === 'string' && typeof next === 'string') return body as Refused
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  const later = seconds > 1 ? `Try again in ${seconds} seconds.` : 'Try again in a moment.'
+  if (typeof error === 'string') return { happened: error.replace(/[.]?$/, '.'), next: later }
+  if (status >= 500) return { happened: 'The service, or a proxy before it, failed.', next: later }
+  return { happened: `A proxy before the service refused this request (${status}).`, next: 'Reload the page.' }
 }
 
 /** The message for any thrown error. */

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { refusedOf } from './api.ts'
+import { refusedOf, slowRequests } from './api.ts'
 import { Words } from './text.tsx'
 import type { Refused } from './wire.ts'
 
@@ -58,6 +58,27 @@ export function DialogForm({ title, action, submit, close, children }: DialogFor
     </dialog>
   )
 }
+
+/** Says that the page still waits, so that a slow server does not look like a page that hangs. */
+export function SlowNote(): JSX.Element {
+  return (
+    <div role="status">
+      {slowRequests.value > 0 && (
+        <p class="quiet">
+          The server has not answered for 10 seconds. This page keeps waiting; you can also reload it.
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Shown until a session is open. */
+export const Opening = (): JSX.Element => (
+  <main>
+    <p class="quiet">Opening this page…</p>
+    <SlowNote />
+  </main>
+)
 
 /** What is wrong and what to do. */
 export function RefusedNote({ refused }: { refused: Refused | null }): JSX.Element | null {

@@ -1,5 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
-import { RefusedError, refusedOf } from './api.ts'
+import { endsWithItsServer, RefusedError, refusedOf } from './api.ts'
 import type { Refused } from './wire.ts'
 
 /** A value from the server that is refreshed while the page is visible. */
@@ -16,9 +16,9 @@ export interface Live<T> {
 /** Set when the session is over; after that, nothing is requested. */
 export const pageEnd = signal<Refused | null>(null)
 
-/** The server has stopped, or the session is over. */
+/** The session is over, or the server has stopped for good. */
 const isEnd = (error: unknown): error is RefusedError =>
-  error instanceof RefusedError && [0, 401].includes(error.status)
+  error instanceof RefusedError && (error.status === 401 || (error.status === 0 && endsWithItsServer()))
 
 /** Reads a value now and every `everyMs`. A hidden page requests nothing. */
 export function live<T>(load: () => Promise<T>, everyMs: number): Live<T> {

@@ -1,20 +1,19 @@
 import { render } from 'preact'
-import { openSession, refusedOf } from '../kit/api.ts'
+import { keptIn, openSession, refusedOf } from '../kit/api.ts'
+import { Opening, RefusedNote } from '../kit/dialog.tsx'
 import { WalletPage } from './wallet-page.tsx'
 
 const place = document.getElementById('page')
 if (place) {
   place.replaceChildren()
-  openSession().then(
+  render(<Opening />, place)
+  openSession(keptIn('sessionStorage')).then(
     () => render(<WalletPage />, place),
     error => {
-      const { happened, next } = refusedOf(error)
       render(
         <main>
           <h1>farebox wallet</h1>
-          <p role="alert">
-            {happened} {next}
-          </p>
+          <RefusedNote refused={refusedOf(error)} />
         </main>,
         place,
       )

@@ -85,6 +85,7 @@ export function Receipts({ data }: { data: WalletData }): JSX.Element {
     void data.receipts.refresh()
   }
   const saveAll = async () => {
+    refused.value = null
     try {
       saveTable('receipts.csv', columns, await allReceipts(data.filter.value))
     } catch (error) {

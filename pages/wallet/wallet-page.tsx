@@ -1,7 +1,7 @@
 import { useSignalEffect } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { RefusedNote } from '../kit/dialog.tsx'
+import { RefusedNote, SlowNote } from '../kit/dialog.tsx'
 import { pageEnd } from '../kit/live.ts'
 import { Words } from '../kit/text.tsx'
 import { Approvals } from './approvals.tsx'
@@ -39,6 +39,7 @@ export function WalletPage(): JSX.Element {
           <Words text={data.said.value} />
         </p>
         <RefusedNote refused={pageEnd.value ?? data.wallet.problem.value} />
+        <SlowNote />
         {wallet ? (
           <>
             <StopNotice stop={wallet.stop} />
@@ -54,7 +55,7 @@ export function WalletPage(): JSX.Element {
             </footer>
           </>
         ) : (
-          <p class="quiet">Reading the wallet…</p>
+          pageEnd.value === null && <p class="quiet">Reading the wallet…</p>
         )}
       </main>
     </>

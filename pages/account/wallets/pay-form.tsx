@@ -17,9 +17,14 @@ interface Props {
   clock: ServerClock
 }
 
-/** Micro-USD of an amount as users type it; null for anything else. */
+/**
+ * Micro-USD of an amount as users type it; null for anything else. A comma is a decimal one, except before three
+ * digits: 1,000 is one to some users and a thousand to others.
+ */
 function microUsdOf(text: string): bigint | null {
-  const [, whole, fraction = ''] = /^(\d{1,6})(?:\.(\d{1,6}))?$/.exec(text.trim().replace(',', '.')) ?? []
+  const typed = text.trim()
+  if (/,\d{3}$/.test(typed)) return null
+  const [, whole, fraction = ''] = /^(\d{1,6})(?:\.(\d{1,6}))?$/.exec(typed.replace(',', '.')) ?? []
   return whole === undefined ? null : BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
 }
 
@@ -58,7 +63,9 @@ export function PayForm({ terms, offers, clock }: Props): JSX.Element {
     const form = new FormData(event.currentTarget as HTMLFormElement)
     const wallet = fitting[Number(form.get('wallet') ?? 0)]
     const range = `from ${usdcText(least)} to ${usdcText(terms.maximum)}`
-    refused.value = isPayable ? null : { happened: 'This amount cannot be paid.', next: `Enter an amount ${range}.` }
+    refused.value = isPayable
+      ? null
+      : { happened: 'This amount cannot be paid.', next: `Enter a number ${range}, such as 10 or 10.50.` }
     if (!isPayable || !offer || !wallet) return
     void run(
       wallet.name,

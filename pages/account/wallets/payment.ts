@@ -1,4 +1,3 @@
-import { postJson } from '../../kit/api.ts'
 import { exactUsd } from '../../kit/format.ts'
 import { ask } from '../reading.ts'
 import { type Authorization, chainOf, type EvmWallet, hasAccount, signAuthorization } from './evm.ts'
@@ -28,9 +27,15 @@ export interface Offer {
 
 export const topUpPath = '/api/v1/x402/top-up'
 
+/** The service answers this from memory. */
+const termsMs = 30_000
+
 /** Fetches the payment options, without a payment. Options that this page does not fully understand are left out. */
 export async function readOffers({ networks }: TopUpTerms): Promise<Offer[]> {
-  const response = await fetch(topUpPath, { method: 'POST', cache: 'no-store', redirect: 'error' }).catch(() => null)
+  const response = await fetch(topUpPath, {
+    ...{ method: 'POST', cache: 'no-store', redirect: 'error' },
+    signal: AbortSignal.timeout(termsMs),
+  }).catch(() => null)
   if (response?.status === 429) throw new WalletRefusal('Too many requests to the service.', 'Try again in a minute.')
   const body: unknown = response?.status === 402 ? await response.json().catch(() => null) : null
   const accepts = memberOf(body, 'accepts')
@@ -150,4 +155,4 @@ export const usdcText = (microUsd: string): string => `${exactUsd(microUsd).repl
 
 /** Asks whether the credit goes to the account that is signed in. */
 export const isOwnAccount = async (wallet: string): Promise<boolean> =>
-  (await postJson<{ isThisAccount: boolean }>('/account/api/wallet/payer', { wallet })).isThisAccount
+  (await ask<{ isThisAccount: boolean }>('wallet/payer', { wallet })).isThisAccount

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { beginSession } from '../../kit/api.ts'
+import { beginSession, keptIn } from '../../kit/api.ts'
 import { readMe } from '../session.ts'
 import { useWalletCall, WalletCallNote } from './wallet-call.tsx'
 import { type BrowserWallet, proofOf, useWallets } from './wallets.ts'
@@ -14,8 +14,8 @@ export function WalletButtons(): JSX.Element {
       wallet.name,
       () => proofOf(wallet),
       async proof => {
-        await beginSession(walletSessionPath, proof, localStorage)
-        await readMe()
+        await beginSession(walletSessionPath, proof, keptIn('localStorage'))
+        await readMe(true)
       },
     )
   return (
