@@ -41,7 +41,7 @@ interface Shown {
 /** The commands of farebox in blocks, and in the running text. */
 const shown: Shown[] = documents.flatMap(place => {
   const text = readFileSync(join(root, place), 'utf8')
-  const inBlocks = blocksOf(place).flatMap(block => (block.language === 'sh' ? commandsOf(block) : []))
+  const inBlocks = blocksOf(place).flatMap(block => (['sh', 'ini'].includes(block.language) ? commandsOf(block) : []))
   const inText = [...text.matchAll(/(?<!`)`([^`\n]+)`(?!`)/g)].map(([, code = '']) => code)
   return [...inBlocks, ...inText].map(line => ({ place, line }))
 })
