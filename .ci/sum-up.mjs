@@ -1,6 +1,7 @@
 // Ends a run of `.ci/run`: each failed test with the start of its message, then the line "N passed, N failed".
 // `node .ci/sum-up.mjs FAILED_STEPS REPORT…`. A test that failed beside others and passed alone has passed, and is listed.
-// `node .ci/sum-up.mjs --failed-files REPORT` prints the files worth a second try; none if too many failed.
+// `--failed-files REPORT` prints the files worth a second try, none if too many failed; `--files-with-skipped REPORT` those
+// with a test that did not run, and `--files-passed REPORT` those of which every test passed at once.
 // Plain JavaScript, because it also runs where `npm ci` failed.
 import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -15,11 +16,31 @@ const mostFilesAgain = 5
 const [first, ...paths] = process.argv.slice(2)
 const sums = { passed: 0, failed: 0 }
 if (first === '--failed-files') printFailedFiles(paths[0])
+else if (first === '--files-with-skipped') printFiles(paths[0], isAnySkipped)
+else if (first === '--files-passed') printFiles(paths[0], isAllPassed)
 else sumUp(Number(first))
 
 function printFailedFiles(path) {
   const failed = readReport(path).testResults.filter(({ status }) => status === 'failed')
-  if (failed.length <= mostFilesAgain) print(failed.map(({ name }) => relative(process.cwd(), name)).join(' '))
+  if (failed.length <= mostFilesAgain) print(namesOf(failed).join(' '))
+}
+
+/** A report that is missing has no files. */
+function printFiles(path, isChosen) {
+  const files = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).testResults : []
+  print(namesOf(files.filter(isChosen)).join(' '))
+}
+
+function namesOf(files) {
+  return files.map(({ name }) => relative(process.cwd(), name))
+}
+
+function isAnySkipped({ assertionResults }) {
+  return assertionResults.some(({ status }) => status !== 'passed' && status !== 'failed')
+}
+
+function isAllPassed({ status, assertionResults }) {
+  return status === 'passed' && assertionResults.every(test => test.status === 'passed')
 }
 
 function sumUp(failedSteps) {
