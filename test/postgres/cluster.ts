@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { findPostgres } from '../needs/find-program.ts'
+import { makeEmptyCluster, type ServerUser } from './empty-cluster.ts'
 
 const startDeadlineMs = 30_000
 
@@ -44,11 +45,8 @@ export class Cluster {
     if (owner) chownSync(folder, owner.uid, owner.gid)
     const cluster = new Cluster(bin, folder, await freePort())
     try {
-      const setup = ['-D', cluster.#data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-N']
-      execFileSync(join(bin, 'initdb'), setup, { stdio: 'ignore', cwd: folder, ...owner })
+      makeEmptyCluster(bin, cluster.#data, owner)
       await cluster.run()
-      await cluster.asSuperuser('CREATE ROLE farebox LOGIN', 'postgres')
-      await cluster.asSuperuser('CREATE DATABASE farebox OWNER farebox', 'postgres')
     } catch (error) {
       await cluster.stop()
       throw error
@@ -145,7 +143,7 @@ export async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 /** The server refuses to run as root. */
-function serverUser(): { uid: number; gid: number } | null {
+function serverUser(): ServerUser | null {
   if (process.getuid?.() !== 0) return null
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
