@@ -23,13 +23,18 @@ export const readyPath = '/api/v1/models'
 /** Customers with a key each, over which the load is spread. */
 export const customers = 64
 
-/** Builds the runnable part of the package, as npm would unpack it, next to its dependencies. Returns its launcher. */
-export async function packedProduct(folder: string): Promise<string> {
-  const installed = join(folder, 'node_modules/farebox')
-  const dist = join(installed, 'dist')
-  await mkdir(dist, { recursive: true })
+/** The runnable part of `dist`. */
+async function buildRunnable(dist: string): Promise<void> {
+  await mkdir(dist)
   await bundle(root, dist)
   await writeSupportedNode(root, dist)
+}
+
+/** Builds the runnable part of the package, as npm would unpack it, next to its dependencies. Returns its launcher. */
+export async function packedProduct(folder: string, build = buildRunnable): Promise<string> {
+  const installed = join(folder, 'node_modules/farebox')
+  await mkdir(installed, { recursive: true })
+  await build(join(installed, 'dist'))
   await cp(join(root, 'bin'), join(installed, 'bin'), { recursive: true })
   await cp(join(root, 'package.json'), join(installed, 'package.json'))
   for (const name of ['zod', 'redis', 'litesvm', '@foundry-rs/anvil', 'node-av']) {

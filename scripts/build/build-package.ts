@@ -12,9 +12,14 @@ const beside = ['node_modules/tiny-secp256k1/lib/secp256k1.wasm']
 
 /**
  * Writes all of `dist`, and replaces the previous one when it is complete: a running or packing process never sees half
- * of it, and two concurrent builds end with one of theirs. Returns the chunks of the bundle.
+ * of it, and two concurrent builds end with one of theirs. Returns the chunks of the bundle. Only programs in TypeScript
+ * read the types, which take most of the time.
  */
-export async function buildPackage(root: string, dist = join(root, 'dist')): Promise<OutputChunk[]> {
+export async function buildPackage(
+  root: string,
+  dist = join(root, 'dist'),
+  { hasTypes = true } = {},
+): Promise<OutputChunk[]> {
   await mkdir(dirname(dist), { recursive: true })
   const part = await mkdtemp(join(dirname(dist), '.dist-'))
   try {
@@ -25,7 +30,7 @@ export async function buildPackage(root: string, dist = join(root, 'dist')): Pro
     await writeFile(join(part, 'sbom.cdx.json'), await billOfMaterials(root, packages))
     await writeSupportedNode(root, part)
     for (const path of beside) await copyFile(join(root, path), join(part, basename(path)))
-    await declarations(root, part)
+    if (hasTypes) await declarations(root, part)
     // A folder of `mkdtemp` is readable only by its owner, but the package must be readable by everyone.
     await chmod(part, 0o755)
     await putInPlace(part, dist)

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { packedProduct } from '../../bench/kit/product.ts'
+import { copyBuiltPackage } from '../build/built-package.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const runMs = 120_000
@@ -14,7 +15,7 @@ let product: string
 
 beforeAll(async () => {
   product = await mkdtemp(join(tmpdir(), 'farebox-bench-'))
-  await packedProduct(product)
+  await packedProduct(product, copyBuiltPackage)
 }, 240_000)
 afterAll(() => rm(product, { recursive: true, force: true }))
 

@@ -9,10 +9,9 @@ import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pack } from '../../bench/kit/install.ts'
 import { LineServer } from '../../bench/mcp/line-server.ts'
-import { bundle } from '../../scripts/build/bundle.ts'
-import { writeSupportedNode } from '../../scripts/build/supported-node.ts'
 import { pretendService } from '../agent/pretend-service.ts'
 import { samples } from '../mcp/samples.ts'
+import { copyBuiltPackage } from './built-package.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 let folder: string
@@ -44,8 +43,7 @@ async function installTarball(): Promise<string> {
   const source = join(folder, 'source')
   await cp(join(root, 'bin'), join(source, 'bin'), { recursive: true })
   await cp(join(root, 'package.json'), join(source, 'package.json'))
-  await bundle(root, join(source, 'dist'))
-  await writeSupportedNode(root, join(source, 'dist'))
+  await copyBuiltPackage(join(source, 'dist'))
   const { path } = await pack(source, folder)
   const modules = join(folder, 'installed/node_modules')
   await mkdir(modules, { recursive: true })

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildPackage } from '../../scripts/build/build-package.ts'
+import { copyBuiltPackage } from './built-package.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 let folder: string
@@ -17,7 +17,7 @@ beforeAll(async () => {
   modules = join(folder, 'node_modules')
   const installed = join(modules, 'farebox')
   await mkdir(installed, { recursive: true })
-  await buildPackage(root, join(installed, 'dist'))
+  await copyBuiltPackage(join(installed, 'dist'))
   await cp(join(root, 'bin'), join(installed, 'bin'), { recursive: true })
   await cp(join(root, 'package.json'), join(installed, 'package.json'))
   await put('zod')

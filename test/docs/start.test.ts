@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { buildPackage } from '../../scripts/build/build-package.ts'
+import { copyBuiltPackage } from '../build/built-package.ts'
 import { assistant } from '../journeys/conversation.ts'
 import { blocksOf, commandsOf, root } from './pages.ts'
 
@@ -23,7 +23,7 @@ let dist = ''
 
 beforeAll(async () => {
   dist = await mkdtemp(join(tmpdir(), 'farebox-dist-'))
-  await buildPackage(root, join(dist, 'dist'))
+  await copyBuiltPackage(join(dist, 'dist'))
   await symlink(join(root, 'node_modules'), join(dist, 'node_modules'))
 }, 240_000)
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildPackage } from '../../scripts/build/build-package.ts'
+import { copyBuiltPackage } from '../build/built-package.ts'
 import { farebox, launcher, type SpawnedUp, spawnUp } from '../journeys/spawned-up.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const installed = join(folder, 'node_modules/farebox')
   await mkdir(installed, { recursive: true })
   await Promise.all([
-    buildPackage(root, join(installed, 'dist')),
+    copyBuiltPackage(join(installed, 'dist')),
     cp(join(root, 'package.json'), join(installed, 'package.json')),
     cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true }),
     ...packages
