@@ -30,13 +30,8 @@ const gone = 'The ledger cannot be reached; calls wait or are refused until it c
 const back = 'The ledger can be reached again.'
 const still = 'The ledger still cannot be reached.'
 
-let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-outage-'))
-})
-afterEach(() => rm(folder, { recursive: true, force: true }))
-
 async function opened(database?: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'farebox-outage-'))
   const { log, lines } = recorded()
   const video = new DemoVideo({ workFolder: join(folder, 'engines') })
   const service = await openService({
@@ -47,7 +42,11 @@ async function opened(database?: string) {
     models: demoModels({ chat: new DemoChat({ pause: async () => undefined }), video }),
     log,
   })
-  return { service, lines, ...(await service.createKey({ usd: '1' })) }
+  const close = async () => {
+    await service.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { folder, service, lines, close, ...(await service.createKey({ usd: '1' })) }
 }
 
 const limits = (service: OpenService, key: string) =>
@@ -71,53 +70,56 @@ async function expectComeAgain(response: Response): Promise<void> {
   ])
 }
 
-test('a SQLite file that takes no writes: paid calls are told to try again in a moment, records go on, and two lines tell of it', async () => {
-  const { service, key, lines } = await opened()
-  const other = new DatabaseSync(join(folder, 'farebox.db'))
-  other.exec('BEGIN IMMEDIATE')
-  try {
-    // More than what blocks a caller who fails by its own fault.
-    const answers = await Promise.all(Array.from({ length: 25 }, () => chat(service, key)))
-    for (const answer of answers) await expectComeAgain(answer)
-    expect((await limits(service, key)).status).toBe(200)
-  } finally {
-    other.exec('ROLLBACK')
-    other.close()
-  }
-  await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 20_000 })
-  expect((await chat(service, key)).status).toBe(200)
-  await service.close()
-  expect(lines).toEqual([
-    ['error', gone, { reason: expect.stringContaining('locked') }],
-    ['warn', back, { forSeconds: expect.any(Number), failures: expect.any(Number) }],
-  ])
-}, 120_000)
-
-withPostgres('a PostgreSQL server that is gone', cluster => {
-  test('reads and paid calls are told to try again in a moment, and two lines tell of it', async () => {
-    const { service, key, lines } = await opened(cluster().url)
-    await cluster().kill()
-    let isAnswered = false
-    const asked = Promise.all([limits(service, key), chat(service, key), chat(service, key)])
-    void asked.then(() => {
-      isAnswered = true
-    })
-    await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 20_000 })
-    // Told while calls still wait for it, and not once they give up.
-    expect(isAnswered).toBe(false)
-    const answers = await asked
-    for (const answer of answers) await expectComeAgain(answer)
-    await expect(service.createKey({ usd: '1' })).rejects.toThrow('The database cannot be read; try again later.')
-    await cluster().run()
-    await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 60_000 })
+// Most of their time they wait for what a store waits, so they do it side by side.
+describe.concurrent('a ledger that is away', () => {
+  test('a SQLite file that takes no writes: paid calls are told to try again in a moment, records go on, and two lines tell of it', async () => {
+    const { folder, service, key, lines, close } = await opened()
+    const other = new DatabaseSync(join(folder, 'farebox.db'))
+    other.exec('BEGIN IMMEDIATE')
+    try {
+      // More than what blocks a caller who fails by its own fault.
+      const answers = await Promise.all(Array.from({ length: 25 }, () => chat(service, key)))
+      for (const answer of answers) await expectComeAgain(answer)
+      expect((await limits(service, key)).status).toBe(200)
+    } finally {
+      other.exec('ROLLBACK')
+      other.close()
+    }
+    await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 20_000 })
     expect((await chat(service, key)).status).toBe(200)
-    await service.close()
-    // A server that takes a minute and more to come back is told of in between.
-    expect(lines.filter(([, message]) => message !== still)).toEqual([
-      ['error', gone, { reason: expect.stringMatching(/ECONNREFUSED|terminated|closed/) }],
+    await close()
+    expect(lines).toEqual([
+      ['error', gone, { reason: expect.stringContaining('locked') }],
       ['warn', back, { forSeconds: expect.any(Number), failures: expect.any(Number) }],
     ])
-  }, 240_000)
+  }, 120_000)
+
+  withPostgres('a PostgreSQL server that is gone', cluster => {
+    test('reads and paid calls are told to try again in a moment, and two lines tell of it', async () => {
+      const { service, key, lines, close } = await opened(cluster().url)
+      await cluster().kill()
+      let isAnswered = false
+      const asked = Promise.all([limits(service, key), chat(service, key), chat(service, key)])
+      void asked.then(() => {
+        isAnswered = true
+      })
+      await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 20_000 })
+      // Told while calls still wait for it, and not once they give up.
+      expect(isAnswered).toBe(false)
+      const answers = await asked
+      for (const answer of answers) await expectComeAgain(answer)
+      await expect(service.createKey({ usd: '1' })).rejects.toThrow('The database cannot be read; try again later.')
+      await cluster().run()
+      await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 60_000 })
+      expect((await chat(service, key)).status).toBe(200)
+      await close()
+      // A server that takes a minute and more to come back is told of in between.
+      expect(lines.filter(([, message]) => message !== still)).toEqual([
+        ['error', gone, { reason: expect.stringMatching(/ECONNREFUSED|terminated|closed/) }],
+        ['warn', back, { forSeconds: expect.any(Number), failures: expect.any(Number) }],
+      ])
+    }, 240_000)
+  })
 })
 
 describe('the log of an outage', () => {
