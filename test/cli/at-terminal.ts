@@ -11,15 +11,17 @@ export const atTerminal = (
   isShown = typed !== null,
 ) => typedInto(['wallet', ...args], typed, env, { isShown })
 
+const ignored = (_: string): void => {}
+
 /**
  * The same for any command; a function in the place of a line is called, `signal` stops the command as Ctrl-C does, and
- * `printed` hears what it prints while it runs.
+ * `printed` hears what it prints while it runs, and `noted` all that it has said on stderr.
  */
 export async function typedInto(
   args: readonly string[],
   typed: readonly (string | (() => void))[] | null,
   env: NodeJS.ProcessEnv = {},
-  { isShown = typed !== null, signal = new AbortController().signal, printed = (_: string) => {} } = {},
+  { isShown = typed !== null, signal = new AbortController().signal, printed = ignored, noted = ignored } = {},
 ) {
   const stdout = Object.assign(
     new PassThrough({
@@ -43,6 +45,7 @@ export async function typedInto(
   const stderr = new PassThrough({ encoding: 'utf8' })
   stderr.on('data', (text: string) => {
     notes += text
+    noted(notes)
     if (/[:?]\n$/.test(text)) setImmediate(() => type(waiting.shift()))
   })
   const io: CommandIo = {

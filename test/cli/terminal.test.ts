@@ -241,13 +241,17 @@ describe('progress', () => {
 
   test('is a bar on a terminal, of which nothing stays', async () => {
     const stderr = screen()
+    let drawn = ''
+    const shown = () => {
+      drawn += stderr.read() ?? ''
+      return drawn
+    }
     const progress = await openProgress(createOutput(new PassThrough(), stderr), 'Backing up')
-    await new Promise(resolve => setTimeout(resolve, 300))
+    await expect.poll(shown).toContain('Backing up')
     progress.show(step)
-    await new Promise(resolve => setTimeout(resolve, 300))
+    await expect.poll(shown).toContain('Copying the ledger')
     progress.end()
-    const drawn = String(stderr.read())
-    expect(drawn).toContain('Backing up')
+    shown()
     expect(drawn).toMatch(/██████░{18} 25 % {2}Copying the ledger/)
     // The line is cleared, and no line is begun.
     expect(drawn.slice(drawn.lastIndexOf('Copying'))).toMatch(/\[(0K|K|2K|J|0J)/)
@@ -268,9 +272,10 @@ describe('progress', () => {
 describe('farebox mcp', () => {
   test('says on a terminal what it is for and how to connect it, on stderr alone', async () => {
     const stopping = new AbortController()
-    setTimeout(() => stopping.abort(), 1_000)
+    // Its last line; it listens for the signal right after it.
+    const noted = (text: string) => void (text.includes('call --list') && setImmediate(() => stopping.abort()))
     const env = { FAREBOX_DATA: folder }
-    const { stdout, stderr } = await typedInto(['mcp'], [], env, { signal: stopping.signal })
+    const { stdout, stderr } = await typedInto(['mcp'], [], env, { signal: stopping.signal, noted })
     expect(stdout).toBe('')
     expect(stderr).toMatch(/MCP client/)
     expect(stderr).toMatch(/farebox\S* install CLIENT/)

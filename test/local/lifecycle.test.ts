@@ -25,7 +25,7 @@ async function recordOf(dataDir: string): Promise<ChainRecord> {
 async function killChain(dataDir: string): Promise<void> {
   const { pid, port } = await recordOf(dataDir)
   process.kill(pid, 'SIGKILL')
-  await vi.waitFor(() => expect(askChain(`http://127.0.0.1:${port}`, 'eth_chainId')).rejects.toThrow(), 5_000)
+  await vi.waitFor(() => expect(askChain(`http://127.0.0.1:${port}`, 'eth_chainId')).rejects.toThrow(), 30_000)
 }
 
 async function ownerProcess(dataDir: string): Promise<{ child: ChildProcess; rpcUrl: string }> {

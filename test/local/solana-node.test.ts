@@ -158,7 +158,7 @@ test('blocks come by the clock, slots are no heights, and both rise', async () =
   const before = await rpc.getEpochInfo({ commitment: 'processed' }).send()
   expect(before.absoluteSlot).not.toBe(before.blockHeight)
   await expect
-    .poll(async () => rpc.getBlockHeight({ commitment: 'processed' }).send(), { timeout: 5_000 })
+    .poll(async () => rpc.getBlockHeight({ commitment: 'processed' }).send())
     .toBeGreaterThan(before.blockHeight)
 })
 

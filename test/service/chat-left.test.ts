@@ -247,7 +247,7 @@ describe('the caller of a whole answer leaves', () => {
     const customer = await fixture.customer(1)
     const client = new AbortController()
     const answer = fixture.chat(customer, {}, { signal: client.signal }).catch(() => null)
-    await vi.waitFor(() => expect(fixture.engine.calls.length).toBe(1))
+    await vi.waitFor(() => expect(fixture.engine.calls.length).toBe(1), 10_000)
     client.abort()
     await vi.advanceTimersByTimeAsync(46 * 60_000)
     await answer

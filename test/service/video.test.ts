@@ -223,7 +223,7 @@ describe('video jobs', () => {
     const service = await open({ video })
     const key = await service.key(1)
     const queued = await queue(service, ask, key)
-    await expect.poll(async () => (await retrieved(service, queued, key)).response.status, { timeout: 5_000 }).toBe(500)
+    await expect.poll(async () => (await retrieved(service, queued, key)).response.status).toBe(500)
     expect(asked).toBe(3)
     await expect.poll(() => balance(service, key)).toBe(1)
   })
@@ -237,7 +237,7 @@ describe('video jobs', () => {
     const service = await open({ video })
     const key = await service.key(1)
     const queued = await queue(service, ask, key)
-    await expect.poll(async () => (await retrieved(service, queued, key)).response.status, { timeout: 5_000 }).toBe(500)
+    await expect.poll(async () => (await retrieved(service, queued, key)).response.status).toBe(500)
     expect([video.started.length, video.polled]).toEqual([3, []])
   })
 
@@ -274,7 +274,7 @@ describe('video jobs', () => {
       clock: new TestClock(service.clock.now() + 60_000),
     })
     const other = await queue(next, ask, key)
-    await expect.poll(async () => (await retrieved(next, queued, key)).response.status, { timeout: 5_000 }).toBe(500)
+    await expect.poll(async () => (await retrieved(next, queued, key)).response.status).toBe(500)
     expect((await retrieved(next, other, key)).json?.status).toBe('PROCESSING')
     expect((await audit(next.database)).findings).toEqual([])
     await next.close()

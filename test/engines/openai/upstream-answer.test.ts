@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { UpstreamAnswer } from '#engines/http/upstream-answer.ts'
 
 let answer: RequestListener = (_request, response) => void response.end()
@@ -46,7 +46,7 @@ const asked = ({ signal = new AbortController().signal, timeoutMs, port }: Asked
     { signal, timeoutMs },
   )
 
-const isClosed = async (index = 0) => vi.waitFor(() => expect(sockets[index]?.destroyed).toBe(true))
+const isClosed = async (index = 0) => expect.poll(() => sockets[index]?.destroyed).toBe(true)
 
 test('it tells its status and headers, and gives all of it', async () => {
   answer = (_request, response) => void response.writeHead(418, { 'x-of': 'tea' }).end('a pot')
@@ -87,11 +87,12 @@ test('a server is read no faster than its reader reads', async () => {
   }
   const slow = await asked()
   let before = -1
-  await vi.waitFor(() => {
+  const stands = () => {
     const stood = written === before
     before = written
-    expect(stood).toBe(true)
-  })
+    return stood
+  }
+  await expect.poll(stands).toBe(true)
   // What the buffers of both sockets hold; the server has 32 MB to say.
   expect(written).toBeLessThan(16 * 1024 * 1024)
   expect((await slow.whole(64 * 1024 * 1024)).length).toBe(512 * 64 * 1024)
@@ -143,7 +144,7 @@ test('an abort ends a wait for the first byte, and the connection', async () => 
   answer = () => undefined
   const stop = new AbortController()
   const waiting = asked({ signal: stop.signal })
-  await vi.waitFor(() => expect(requests).toBe(1))
+  await expect.poll(() => requests).toBe(1)
   stop.abort(new Error('gone'))
   await expect(waiting).rejects.toThrow('gone')
   await isClosed()

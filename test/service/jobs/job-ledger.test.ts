@@ -60,7 +60,7 @@ test('a job that was refunded by hand still fails, once, and the operator reads 
   expect((await service.store.commit([{ id: uuidV7(atMs), ops: [refund] }]))[0]?.ok).toBe(true)
   video.verdict = { state: 'failed', reason: 'It could not.' }
   await expect
-    .poll(() => service.logged.filter(line => line.level === 'error'), { timeout: 5_000 })
+    .poll(() => service.logged.filter(line => line.level === 'error'))
     .toMatchObject([{ facts: { jobId: request } }])
   const job = await service.store.read.selectFrom('job').select(['state', 'failure']).executeTakeFirstOrThrow()
   expect(job).toEqual({ state: 'failed', failure: JSON.stringify({ reason: 'It could not.', contentPolicy: false }) })

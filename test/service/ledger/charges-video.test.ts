@@ -72,7 +72,7 @@ test('one that fails is refunded once, to where its charge came from', async () 
   expect((await service.post('/video/queue', ask, key)).status).toBe(402)
   video.verdict = { state: 'failed', reason: 'It could not.' }
   const state = async () => (await service.store.read.selectFrom('job').select('state').executeTakeFirst())?.state
-  await expect.poll(state, { timeout: 5_000 }).toBe('failed')
+  await expect.poll(state).toBe('failed')
   expect(await booked()).toEqual(['STAKING 10000', 'CHARGE -30000', 'REFUND 30000', 'STAKING -10000'])
   expect(await day()).toMatchObject({ granted_usd: 10_000n, spent_usd: 0n, held_usd: 0n })
   const body = { model: ask.model, queue_id: queued.queue_id }
@@ -91,10 +91,10 @@ test('one whose engine gives no verdict keeps its charge for a day, and is refun
   const before = await job()
   clock.pass(3 * 60 * 60 * 1000)
   // It was looked after since: its lease was renewed.
-  await expect.poll(async () => (await job()).fence, { timeout: 8_000 }).toBeGreaterThan(before.fence)
+  await expect.poll(async () => (await job()).fence).toBeGreaterThan(before.fence)
   expect([(await job()).state, await booked()]).toEqual(['running', ['STAKING 10000', 'CHARGE -30000']])
   clock.pass(22 * 60 * 60 * 1000)
-  await expect.poll(async () => (await job()).state, { timeout: 8_000 }).toBe('failed')
+  await expect.poll(async () => (await job()).state).toBe('failed')
   expect((await booked()).slice(2)).toEqual(['REFUND 30000', 'STAKING -10000'])
 }, 20_000)
 
