@@ -19,7 +19,7 @@ import { runStreams, type StreamFigures, type StreamLoad, stallReaders } from '.
 
 const options = benchOptions()
 const { rounds, settleMs, phaseMs, stalled, stalledMs } = options.isShort
-  ? { rounds: 1, settleMs: 200, phaseMs: 400, stalled: 2, stalledMs: 500 }
+  ? { rounds: 1, settleMs: 500, phaseMs: 1_500, stalled: 2, stalledMs: 500 }
   : { rounds: 3, settleMs: 1_500, phaseMs: 4_000, stalled: 400, stalledMs: 10_000 }
 
 const wholeLoads: StreamLoad[] = [
