@@ -20,7 +20,7 @@ export const rowPollMs = 100
 /** The driver of a payment must take its next step within this time; longer than all steps of one attempt together. */
 export const leaseMs = 30_000
 
-/** How long a stopping service waits for payments in flight, longer than one attempt takes, and for its facilitator to close. */
+/** How long a stopping service waits for payments in flight and for its facilitator: longer than one attempt takes. */
 export const closeMs = 30_000
 
 /** Payments that one process drives at once: each waits for the chain, so more of them would only wait longer. */
@@ -32,7 +32,7 @@ export const looksAtOnce = 4
 /** Timeout of one request to a node. */
 export const rpcTimeoutMs = 5_000
 
-/** Retries of such a request after a broken connection; few, so that a node that is down is noticed soon. */
+/** Retries of a request to a node after a broken connection; few, so that a node that is down is noticed soon. */
 export const rpcRetries = 1
 
 /**

@@ -100,7 +100,7 @@ export interface JobView {
   model: string
   state: 'running' | 'completed' | 'failed' | 'deleted'
   startedAtMs: number
-  /** How long such a job usually takes; null if unknown so far. */
+  /** How long a job of this model usually takes; null if unknown so far. */
   typicalMs: number | null
   /** The charge of a call, once it is known. */
   priceMicroUsd: MicroUsd | null

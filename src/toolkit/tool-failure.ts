@@ -125,7 +125,7 @@ export function serviceSaid({ said = '', refused = [] }: FailureFacts): string |
 export const failureAsText = (facts: FailureFacts): string =>
   [`${facts.happened} ${facts.next}`, serviceSaid(facts)].filter(Boolean).join('\n')
 
-/** Splits such a text into our sentences and the service's words without their marks. */
+/** Splits the text of `failureAsText` into our sentences and the service's words, without their marks. */
 export function failureFromText(text: string): Pick<FailureFacts, 'happened' | 'said'> {
   const [happened = '', ...framed] = text.split('\n')
   return framed.length > 2 ? { happened, said: framed.slice(1, -1).join('\n') } : { happened: text }

@@ -159,5 +159,5 @@ const isClaims = (claims: Record<string, unknown>): claims is Record<string, unk
 /** How long a token for a new key is valid (published contract §11.3). */
 const web3TokenLifeMs = 15 * minuteMs
 
-/** Random bytes of such a token, so that it is unique and cannot be guessed. */
+/** Random bytes of a token for a new key, so that it is unique and cannot be guessed. */
 const web3TokenBytes = 16

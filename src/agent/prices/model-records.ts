@@ -95,7 +95,7 @@ export class ModelRecords {
   }
 }
 
-/** A service without such a list, or without one for this type, has no other names. */
+/** Returns the aliases of models; none from a service that lists no aliases, or none for this type of model. */
 async function ifListed(look: () => Promise<{ answer: { data: Record<string, string> } }>): Promise<object> {
   try {
     return (await look()).answer.data

@@ -265,5 +265,5 @@ const stillAtWork = (): ToolFailure =>
     next: 'Make the same call again: it waits for that answer and is not charged again.',
   })
 
-/** Whether such a call's result can be built again once its answer is there. */
+/** Whether the result of an interrupted call can be built again once its answer is there. */
 const canReplay = ({ name }: CalledTool): boolean => Object.hasOwn(catalogue.tools, name)

@@ -19,8 +19,8 @@ const jobAnswerBytes = 1024 * 1024
 const fetchedVideoBytes = 1024 * 1024 * 1024
 
 /**
- * Timeout of such a file, from its head on: 36 Mbit/s for the largest. A caller that polls a job waits longer than
- * this.
+ * Timeout for fetching a video, counted from its headers: 36 Mbit/s for the largest. A caller that polls a job waits
+ * longer than this.
  */
 export const fetchedVideoMs = 240_000
 

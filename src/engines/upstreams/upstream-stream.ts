@@ -46,7 +46,7 @@ export class UpstreamStream<Piece> {
     return step
   }
 
-  /** A piece has arrived, or is waited for: the silence begins anew. */
+  /** A piece has arrived, or a wait for one begins: restarts the timeout of a silent stream. */
   heard(): void {
     this.#timer?.refresh()
   }

@@ -10,7 +10,7 @@ const signatureBytes = 64
 /** The order of the curve's field; a coordinate that is not below it is a second encoding of a smaller one. */
 const fieldOrder = 2n ** 255n - 19n
 
-/** The `y` of every point of order 8 or less: OpenSSL before 3.5 accepts forged signatures for such a key. */
+/** The `y` of every point of order 8 or less: OpenSSL before 3.5 accepts forged signatures for a key at one of them. */
 const smallOrderY = new Set([
   0n,
   1n,

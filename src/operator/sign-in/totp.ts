@@ -33,8 +33,8 @@ export function totpCode(secret: string, step: number): string {
 }
 
 /**
- * The step whose code this is, near the current time and after the last step that was used; null if it is none of these
- * codes.
+ * Returns the step that this code belongs to: near the current time, and after the last step that was used. Null if
+ * the code fits no such step.
  */
 export function totpStep(secret: string, code: string, nowMs: number, lastStep: number): number | null {
   const current = Math.floor(nowMs / stepMs)

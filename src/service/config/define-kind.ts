@@ -106,7 +106,7 @@ type OwnMembers<Type extends Model['type']> = Omit<
 /** One type of model in the configuration. */
 export interface ModelKind<Type extends Model['type'] = Model['type'], Shape extends z.ZodRawShape = z.ZodRawShape> {
   type: Type
-  /** Options of such a model beyond the common ones. */
+  /** Options of this type of model, in addition to the common ones. */
   shape: Shape
   members(config: z.output<z.ZodObject<Shape>>): OwnMembers<Type>
   /** A small call of our own that tests whether such an engine works; absent if every call is expensive. */

@@ -70,7 +70,7 @@ const modelShape = {
     .default({ length: usualWaiting, waitMs: usualWaitMs }),
 }
 
-/** The engines that can run such a model. */
+/** The engines that can run this type of model. */
 function upstreamsOf({ type }: ModelKind) {
   const kinds = engineKinds.filter(({ engines }) => engines[type])
   const options = kinds.map(({ name, options }) =>

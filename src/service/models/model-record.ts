@@ -228,7 +228,7 @@ export const isRemoved = ({ deprecation, isOff = false }: Model, nowMs: number):
 export const replacementOf = ({ deprecation }: Model): string | null =>
   deprecation?.autoRemap ? (deprecation.replacementModelId ?? null) : null
 
-/** Sets the headers that tell callers of such a model. */
+/** Sets the headers that tell callers about a model's deprecation. */
 export function tellDeprecation(
   set: <Value>(codec: HeaderCodec<Value>, value: Value) => void,
   { id, deprecation }: Model,

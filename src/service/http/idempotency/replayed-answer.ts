@@ -112,7 +112,7 @@ export const claimId = (account: string, operation: Operation, key: string): str
 export const fingerprintOf = async ({ params, query, body }: KeyedRequest['request']): Promise<string> =>
   hash([params, query, await withoutFiles(body)])
 
-/** Files are fields of a form, or in a list of such a field. */
+/** A file is the value of a form's field, or is in the list that is its value. */
 async function withoutFiles(value: unknown, depth = 2): Promise<unknown> {
   if (value instanceof File) {
     const sha256 = createHash('sha256')
