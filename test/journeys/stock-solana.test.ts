@@ -1,11 +1,10 @@
 /** The stock x402 client for Solana against `farebox up`, as a stranger would use both. */
-import { createKeyPairSignerFromBytes, getBase58Encoder } from '@solana/kit'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
-import { ExactSvmScheme } from '@x402/svm/exact/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
 import { askChain } from '#local/chain/process.ts'
 import { loadLocalSolanaKeys } from '#local/keys.ts'
+import { blocksOf } from '../docs/pages.ts'
+import { runProgram } from '../docs/run-program.ts'
 import { farebox, type SpawnedUp, spawnUp } from './spawned-up.ts'
 
 let up: SpawnedUp
@@ -24,20 +23,15 @@ test('the 402 offers the EVM rail first and then Solana, with the account that p
   expect(accepts[1]).toMatchObject({ payTo: payee.address, amount: '5000000', extra: { feePayer: feePayer.address } })
 })
 
-test('a wallet that is funded by `farebox local fund` pays and is credited', async () => {
+test('a wallet that is funded by `farebox local fund` pays with the program of docs/payments.md', async () => {
   const { wallet, payee } = await loadLocalSolanaKeys(up.folder)
   const funded = await farebox('local', 'fund', wallet.address, '--usd', '25', '--data', up.folder)
   expect(funded).toMatchObject({ code: 0, stdout: expect.stringContaining(`${wallet.address} has 75.00 USD`) })
-  const signer = await createKeyPairSignerFromBytes(getBase58Encoder().encode(wallet.secretKey))
-  const client = new x402Client()
-    .setSpendControls({ maxAmountPerPayment: '5' })
-    .register(solanaNetwork, new ExactSvmScheme(signer, { rpcUrl }))
-  const response = await wrapFetchWithPayment(fetch, client)(`${up.baseUrl}/x402/top-up`, { method: 'POST' })
-  expect(response.status).toBe(200)
-  expect(await response.json()).toMatchObject({
-    success: true,
-    data: { walletAddress: wallet.address, amountCredited: 5, newBalance: 5 },
-  })
+  const [program] = blocksOf('docs/payments.md').filter(({ language }) => language === 'js')
+  const given = { secretKey: wallet.secretKey, rpcUrl, baseUrl: up.baseUrl }
+  expect(await runProgram(`const { secretKey, rpcUrl, baseUrl } = ${JSON.stringify(given)}\n${program?.text}`)).toBe(
+    '5\n',
+  )
   expect(await askChain(rpcUrl, 'farebox_usdcBalance', [payee.address])).toBe('5000000')
   expect(up.errors()).toBe('')
 })
