@@ -1,4 +1,5 @@
 // The AI SDK, with a model that the wallet pays for and that may use farebox's tools.
+// In a clone without a build: npx node -C farebox-source examples/ai-sdk.mjs
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, isStepCount } from 'ai'
 import { agentFromEnvironment, aiSdkTools } from 'farebox'

@@ -1,5 +1,6 @@
 // Runs unattended: finds the cheapest video model, has a prompt written, buys the video within the caps of its wallet and
 // saves it. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
+// In a clone without a build: npx node -C farebox-source examples/autonomous-agent.mjs
 import { ApprovalRequired, agentFromEnvironment, ToolFailure } from 'farebox'
 
 const agent = await agentFromEnvironment()

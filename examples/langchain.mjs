@@ -1,4 +1,5 @@
 // LangChain, with a model that the wallet pays for and that may use farebox's tools.
+// In a clone without a build: npx node -C farebox-source examples/langchain.mjs
 import { DynamicStructuredTool } from '@langchain/core/tools'
 import { ChatOpenAI } from '@langchain/openai'
 import { agentFromEnvironment, langChainTools } from 'farebox'

@@ -1,4 +1,5 @@
 // Mastra, with a model that the wallet pays for and that may use farebox's tools.
+// In a clone without a build: npx node -C farebox-source examples/mastra.mjs
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { Agent } from '@mastra/core/agent'
 import { agentFromEnvironment, aiSdkTools } from 'farebox'

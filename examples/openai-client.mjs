@@ -1,4 +1,5 @@
 // OpenAI's client, with calls that the wallet pays for. Settings: FAREBOX_BASE_URL and a wallet, as for `farebox mcp`.
+// In a clone without a build: npx node -C farebox-source examples/openai-client.mjs
 import { agentFromEnvironment } from 'farebox'
 import OpenAI from 'openai'
 

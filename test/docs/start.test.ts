@@ -10,8 +10,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { copyBuiltPackage } from '../build/built-package.ts'
+import { afterEach, expect, test } from 'vitest'
 import { assistant } from '../journeys/conversation.ts'
 import { blocksOf, commandsOf, root } from './pages.ts'
 
@@ -19,14 +18,8 @@ let folder = ''
 let port = 0
 let background: ChildProcess | undefined
 let recording: string[] = []
-let dist = ''
 
-beforeAll(async () => {
-  dist = await mkdtemp(join(tmpdir(), 'farebox-dist-'))
-  await copyBuiltPackage(join(dist, 'dist'))
-  await symlink(join(root, 'node_modules'), join(dist, 'node_modules'))
-}, 240_000)
-
+/** A clone after `npm ci`, without a build. */
 async function openClone() {
   folder = await mkdtemp(join(tmpdir(), 'farebox-start-'))
   for (const name of [
@@ -41,15 +34,12 @@ async function openClone() {
     'openapi.yaml',
   ])
     await symlink(join(root, name), join(folder, name))
-  await symlink(join(dist, 'dist'), join(folder, 'dist'))
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   port = (server.address() as { port: number }).port
   await new Promise(resolve => server.close(resolve))
   recording = []
 }
-
-afterAll(() => rm(dist, { recursive: true, force: true }))
 
 afterEach(async () => {
   if (background?.pid && background.exitCode === null) {
@@ -58,12 +48,11 @@ afterEach(async () => {
   }
   background = undefined
   await rm(folder, { recursive: true, force: true })
-  await rm(join(dist, 'variables'), { force: true })
 })
 
-/** `npm ci` has run already, and so has the build; the port is one that is free. */
+/** `npm ci` has run already; the port is one that is free. */
 const asRun = (line: string): string | null =>
-  /^npm (ci|run build)$/.test(line)
+  line === 'npm ci'
     ? null
     : line.replace('npm start --', `npm start -- --port ${port}`).replaceAll('8402', String(port))
 
@@ -83,7 +72,7 @@ const environment = () => {
 async function type(line: string): Promise<void> {
   const command = asRun(line)
   if (command === null) return
-  const variables = join(dist, 'variables')
+  const variables = join(folder, '.variables')
   const lines = ['set -e', `if [ -f ${variables} ]; then . ${variables}; fi`, command, `declare -px > ${variables}`]
   const quoted = lines.join('\n').replaceAll("'", `'\\''`)
   // `script` is a terminal without a window.
@@ -203,7 +192,7 @@ test('an agent: a program calls a model, and its wallet pays', {
   // The program of the README runs in the same folder.
   const [program] = blocksOf('README.md').filter(({ language }) => language === 'js')
   await writeFile(join(folder, 'readme.mjs'), `${program?.text}\nawait agent.close()\n`)
-  await type('npx node readme.mjs')
+  await type('npx node -C farebox-source readme.mjs')
   expect(recording.at(-1)).toMatch(/This is demo-chat[\s\S]* 0\.0000\d+$/)
   expect(text).toMatch(/It costs at most 0\.\d+ USD\./)
   expect(text).toContain('This is demo-chat')

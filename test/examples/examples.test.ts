@@ -41,10 +41,24 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 }, 60_000)
 
-async function run(program: string, args: readonly string[], env = environment): Promise<string> {
-  const { stdout } = await promisify(execFile)(program, [...args], { cwd: folder, env })
+async function run(program: string, args: readonly string[], env = environment, cwd = folder): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, [...args], { cwd, env })
   return stdout
 }
+
+test('in a clone, an example runs without a build', async () => {
+  const clone = await mkdtemp(join(tmpdir(), 'farebox-clone-'))
+  try {
+    for (const name of ['src', 'tools', 'prompts', 'resources', 'pages', 'package.json', 'node_modules'])
+      await symlink(join(root, name), join(clone, name))
+    await cp(join(root, 'examples'), join(clone, 'examples'), { recursive: true })
+    const [, command = ''] =
+      /npx node (.*openai-client.mjs)/.exec(await readFile(join(root, 'examples/README.md'), 'utf8')) ?? []
+    expect(await run(process.execPath, command.split(' '), environment, clone)).toContain('This is demo-chat')
+  } finally {
+    await rm(clone, { recursive: true, force: true })
+  }
+}, 60_000)
 
 test('each example is here, and has a test', async () => {
   const names = await readdir(join(root, 'examples'))
