@@ -9,7 +9,7 @@ import { convert } from './convert.ts'
 import { AvError, type AvLibrary, FfmpegMissing, loadAvLibrary } from './ffmpeg.ts'
 import { Excessive, Unreadable } from './file-faults.ts'
 import { type TakeVideoTask, takeVideo } from './take-video.ts'
-import type { Conversion, MediaAnswer, MediaQuestion, MediaTasks } from './tasks.ts'
+import type { Conversion, MediaAnswer, MediaRequest, MediaTasks } from './tasks.ts'
 import { checkWhole } from './whole/check-whole.ts'
 
 const [mostMegabytes = ''] = process.argv.slice(2)
@@ -27,11 +27,11 @@ const loaded = () => {
 
 // The parent process is gone.
 process.on('disconnect', () => process.exit(0))
-process.on('message', async ({ name, task }: MediaQuestion) => {
+process.on('message', async ({ name, task }: MediaRequest) => {
   process.send?.(await answerOf(name, task))
 })
 
-async function answerOf(name: MediaQuestion['name'], task: unknown): Promise<MediaAnswer> {
+async function answerOf(name: MediaRequest['name'], task: unknown): Promise<MediaAnswer> {
   try {
     switch (name) {
       case 'convert':

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Slots } from '../workers/slots.ts'
 import { subprocessEnvironment } from '../workers/subprocess.ts'
 import { FfmpegMissing } from './ffmpeg.ts'
-import type { MediaAnswer, MediaQuestion, MediaTaskName, MediaTasks } from './tasks.ts'
+import type { MediaAnswer, MediaRequest, MediaTaskName, MediaTasks } from './tasks.ts'
 
 export interface MediaWorkersOptions {
   /** Concurrent tasks, each in its own process, and how many may wait. */
@@ -82,7 +82,7 @@ export class MediaWorkers {
     throw new MediaFailed(said.problem, said.words)
   }
 
-  #answered(child: ChildProcess, question: MediaQuestion, signal: AbortSignal): Promise<MediaAnswer> {
+  #answered(child: ChildProcess, request: MediaRequest, signal: AbortSignal): Promise<MediaAnswer> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void, isKilled = true) => {
         clearTimeout(late)
@@ -100,7 +100,7 @@ export class MediaWorkers {
       child.once('message', answered as (message: unknown) => void)
       child.once('exit', died).once('error', died)
       // If sending fails, the process has ended, which is reported separately.
-      child.send(question, () => undefined)
+      child.send(request, () => undefined)
     })
   }
 

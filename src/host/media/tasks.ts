@@ -13,7 +13,7 @@ export interface MediaTasks {
 
 export type MediaTaskName = keyof MediaTasks
 
-export interface MediaQuestion {
+export interface MediaRequest {
   name: MediaTaskName
   task: unknown
 }
