@@ -78,8 +78,8 @@ export const slicesAtStart = 10
 export const exportChunkCharacters = 64 * 1024
 
 /** How long an audit waits for a node's answer, how often it tries, and the first of its pauses, which double. */
-export const chainQuestionMs = 20_000
-export const chainQuestions = 4
+export const chainAttemptMs = 20_000
+export const chainAttempts = 4
 export const chainRetryMs = 500
 
 /** Blocks per request for transfers: nodes refuse more than about 10,000. */

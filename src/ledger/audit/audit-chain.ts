@@ -155,8 +155,8 @@ async function judge(
   let state: string | null = null
   let isLate = false
   if (key !== null) {
-    const question = 'SELECT state, created_at_ms AS at FROM payment WHERE id = ?'
-    for await (const row of reader.rows<{ state: string; at: bigint }>(question, key)) {
+    const payment = 'SELECT state, created_at_ms AS at FROM payment WHERE id = ?'
+    for await (const row of reader.rows<{ state: string; at: bigint }>(payment, key)) {
       state = row.state
       isLate = nowMs - Number(row.at) > settlingMs
     }

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import {
+  chainAttemptMs,
+  chainAttempts,
   chainClockMs,
-  chainQuestionMs,
-  chainQuestions,
   chainRetryMs,
   chainWindowBlocks,
   listedSignatures,
@@ -60,7 +60,7 @@ async function askNode<Result>(
       return await askOnce(url, method, params, result)
     } catch (error) {
       const refused = error instanceof NodeFailed && error.refused
-      if (refused || attempt === chainQuestions) throw asFailure(error, method)
+      if (refused || attempt === chainAttempts) throw asFailure(error, method)
       await sleep(chainRetryMs * 2 ** (attempt - 1))
     }
   }
@@ -75,7 +75,7 @@ async function askOnce<Result>(url: string, method: string, params: readonly unk
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     redirect: 'error',
-    signal: AbortSignal.timeout(chainQuestionMs),
+    signal: AbortSignal.timeout(chainAttemptMs),
   })
   const answer = Answer.safeParse(await response.json())
   if (answer.data?.error) throw new NodeFailed(`The node refuses ${method} (${answer.data.error.code}).`, true)

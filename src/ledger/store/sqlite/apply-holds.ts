@@ -120,7 +120,7 @@ interface StoredHold extends Omit<OpenHold, 'staking_day_ms' | 'budget_start_ms'
   lease_until_ms: bigint
 }
 
-function holdQuestions(database: DatabaseSync) {
+function holdStatements(database: DatabaseSync) {
   const idUsed = database.prepare('SELECT 1 FROM hold WHERE id = ?1 UNION ALL SELECT 1 FROM ended_hold WHERE id = ?1')
   const readOnly = database.prepare("SELECT 1 FROM ledger_state WHERE state = 'read_only'")
   const openOf = database.prepare('SELECT count(*) AS n FROM hold WHERE account = ?')
@@ -135,7 +135,7 @@ export function holdAppliers(
   database: DatabaseSync,
   { balances, holds, funds }: { balances: Balances; holds: OpenHolds; funds: Funds },
 ): Appliers<'hold' | 'extend' | 'renew' | 'release'> {
-  const { idUsed, readOnly, openOf, grantedOn } = holdQuestions(database)
+  const { idUsed, readOnly, openOf, grantedOn } = holdStatements(database)
 
   /** What an extension uses: the hold's own day and period, within its own limits and its key's current ones. */
   function sourcesNow(hold: OpenHold): Sources {
