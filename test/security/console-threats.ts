@@ -262,7 +262,7 @@ export const consoleThreats: readonly Threat[] = [
     id: 'O21',
     threat: 'a hijacked session that spends money at an engine’s provider by trying engines',
     answer:
-      '429 after six probes in a minute over all operators and workers; a probe has a fixed text of a few tokens, and only owners may send one',
+      '429 after six trials in a minute over all operators and workers; a trial is fixed: a few tokens, one image or four spoken words, and only owners may send one',
     shownBy: [
       shown(
         'operator/console/try-model.test.ts',
@@ -284,6 +284,22 @@ export const consoleThreats: readonly Threat[] = [
           'O22: a wrong password, a wrong code and an unknown name get the same answer, and wait ever longer',
           'O22: neither the password nor the secret is in the ledger, the log or an answer after the first',
           'O22: setting one needs a recent proof, the operator’s own session, a code, and a form of this session',
+        ],
+      ),
+    ],
+  },
+  {
+    id: 'O23',
+    threat: 'a guesser who makes the operator wait by failing in the operator’s name',
+    answer:
+      'a browser in which the operator signed in before has a count of its own, so its tries wait for no others; elsewhere, tries wait by network address, and by account after 200 failures in a day from all addresses, whatever succeeds between. A stolen cookie of such a browser signs nobody in',
+    shownBy: [
+      shown(
+        'operator/sign-in/password.test.ts',
+        ...[
+          'O23: who guesses from one address delays the operator neither elsewhere nor in a known browser there',
+          'O23: who guesses from many addresses is limited in total, whatever succeeds between, and delays no known browser',
+          'O23: a known browser is limited too, and its cookie is of no use to another operator, changed, or after its time',
         ],
       ),
     ],

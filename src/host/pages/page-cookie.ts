@@ -26,7 +26,7 @@ export class PageCookie {
   /** Sets it until the browser is closed, or for `maxAgeSeconds`. */
   set(response: Response, value: string, maxAgeSeconds?: number): void {
     const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`
-    response.headers.set('set-cookie', `${this.#name}=${value}; ${this.#scope}${age}`)
+    response.headers.append('set-cookie', `${this.#name}=${value}; ${this.#scope}${age}`)
   }
 }
 

@@ -10,9 +10,10 @@ import { awayReason } from '#ledger/store/store.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
 import { apiPath, pageKeyHeader, type Refused, type Session, sessionPath } from '#pages/kit/wire.ts'
 import { challengeMs } from '../sign-in/challenges.ts'
-import type { SessionSecrets } from '../sign-in/operator-sessions.ts'
+import { deviceMs } from '../sign-in/devices.ts'
+import type { Operator, SessionSecrets } from '../sign-in/operator-sessions.ts'
 import type { Asked, ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
-import { type Entry, entryRoutes, nextStep } from './entry-routes.ts'
+import { type Entered, entryRoutes, nextStep } from './entry-routes.ts'
 
 /** A form has a few fields, one of which may be a note of several sentences. */
 const bodyBytes = 16_384
@@ -60,23 +61,23 @@ export class ConsoleDoor {
     const name = `${request.method} ${pathname}`
     const body = request.method === 'POST' ? await readPageBody(request, bodyBytes) : {}
     const cookies = consoleCookies(this.#context.origins.includes(`https://${host}`))
-    if (name === `POST ${sessionPath}`) return this.#begin(cookies, body, address)
+    const device = cookies.device.of(request)
+    if (name === `POST ${sessionPath}`) return this.#begin(cookies, body, { address, device })
     const entry = Object.hasOwn(entryRoutes, name) ? entryRoutes[name] : undefined
     const browser = cookies.browser.of(request)
-    if (entry) return entryAnswer(cookies, await entry({ body, origin, address, browser }, this.#context))
+    if (entry) {
+      const entered = await entry({ body, origin, address, browser, device }, this.#context)
+      return 'begun' in entered ? this.#signedIn(cookies, entered.begun, device) : entryAnswer(cookies, entered)
+    }
     const secrets = { cookie: cookies.session.of(request), key: request.headers.get(pageKeyHeader) ?? '' }
     const session = secrets.cookie && secrets.key ? await this.#context.sessions.find(secrets) : null
     if (!session) return secrets.key && !secrets.cookie ? noCookie() : noSession()
     const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
     if (!route) return refused(404, `There is no ${name}.`, 'Reload the page.')
     if (!mayUse(session.role, route))
-      return refused(
-        403,
-        `The role ${session.role} does not allow this.`,
-        `An operator with the role ${route.role} can do it.`,
-      )
-    const asked = { query, body, session, origin, address }
-    // Whether a proof is needed depends on earlier actions, so two actions at once must not both read the same history.
+      return refused(403, `The role ${session.role} does not allow this.`, `It needs ${route.role}.`)
+    const asked = { query, body, session, origin, address, device }
+    // What needs a proof depends on earlier actions, so two of them at once must not both read the same past.
     return typeof route.proof === 'function' ? this.#inTurn(() => this.#run(route, asked)) : this.#run(route, asked)
   }
 
@@ -96,7 +97,11 @@ export class ConsoleDoor {
       : refusedTo(request, 404, 'There is no page at this address.', openLink)
   }
 
-  async #begin(cookies: ConsoleCookies, body: object, address: string): Promise<Response> {
+  async #begin(
+    cookies: ConsoleCookies,
+    body: object,
+    { address, device }: { address: string; device: string },
+  ): Promise<Response> {
     const waitSeconds = this.#wrong.waitSeconds(address, this.#now())
     if (waitSeconds > 0) {
       const happened = 'Too many wrong links came from this address.'
@@ -107,7 +112,14 @@ export class ConsoleDoor {
       this.#wrong.count(address, this.#now())
       return refused(410, 'This link was already used, or has expired.', nextStep)
     }
-    return signedIn(cookies, begun)
+    return this.#signedIn(cookies, begun, device)
+  }
+
+  #signedIn(cookies: ConsoleCookies, { cookie, key, by }: SessionSecrets & Operator, device: string): Response {
+    const response = sendJson(200, { key } satisfies Session)
+    cookies.session.set(response, cookie)
+    cookies.device.set(response, this.#context.signIn.devices.remember(by, device), deviceMs / 1_000)
+    return response
   }
 
   /** Whether the operation requires a recent proof that this session does not have. */
@@ -121,21 +133,15 @@ export class ConsoleDoor {
   }
 }
 
-/** The cookies of a session, and of a browser that is about to sign in. */
+/** The cookies of a session, of a browser that is about to sign in, and of one that was signed in before. */
 const consoleCookies = (isSecure: boolean) => ({
   session: new PageCookie('farebox_console', { isSecure }),
   browser: new PageCookie('farebox_browser', { isSecure }),
+  device: new PageCookie('farebox_device', { isSecure }),
 })
 type ConsoleCookies = ReturnType<typeof consoleCookies>
 
-function signedIn(cookies: ConsoleCookies, { cookie, key }: SessionSecrets): Response {
-  const response = sendJson(200, { key } satisfies Session)
-  cookies.session.set(response, cookie)
-  return response
-}
-
-function entryAnswer(cookies: ConsoleCookies, entered: Awaited<ReturnType<Entry>>): Response {
-  if ('begun' in entered) return signedIn(cookies, entered.begun)
+function entryAnswer(cookies: ConsoleCookies, entered: Exclude<Entered, { begun: object }>): Response {
   if ('waitMs' in entered) return mustWait(Math.ceil(entered.waitMs / 1_000), 'There were too many failed attempts.')
   const response = sendJson(200, entered.shown)
   cookies.browser.set(response, entered.browser, challengeMs / 1_000)

@@ -72,6 +72,8 @@ export interface Asked {
   origin: string
   /** The network address. */
   address: string
+  /** The cookie of a browser in which an operator has signed in before; empty if there is none. */
+  device: string
 }
 
 /** One operation of the operators' API. */

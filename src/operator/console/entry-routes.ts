@@ -6,6 +6,7 @@ import { operatorName } from '../sign-in/operator-rows.ts'
 import type { Operator, SessionSecrets } from '../sign-in/operator-sessions.ts'
 import { rpIdOf } from '../sign-in/passkeys.ts'
 import type { PasskeyPlace } from '../sign-in/sign-in.ts'
+import type { Counted } from '../sign-in/tries.ts'
 import type { RouteContext } from './console-route.ts'
 
 /** A request without a session. */
@@ -17,6 +18,8 @@ export interface EntryAsked {
   address: string
   /** A secret that only this browser has, in a cookie that lasts as long as a challenge; empty if there is none. */
   browser: string
+  /** The cookie of a browser in which an operator has signed in before; empty if there is none. */
+  device: string
 }
 
 /** A new session, the content of a page without one, or how long to wait. */
@@ -46,9 +49,6 @@ export const passwordTyped = {
 
 const PasswordSignIn = z.object({ operator: z.string().regex(operatorName), ...passwordTyped })
 
-/** Counted separately from an operator's other proofs, so that guesses from outside do not delay those. */
-export const passwordTry = (operator: string): string => `password ${operator}`
-
 /** One sentence for whatever is wrong, so that a guess learns nothing. */
 const notProven = {
   passkey: ['This passkey does not sign you in here.', `Try again, or use another passkey. ${orLink}`],
@@ -58,15 +58,14 @@ const notProven = {
   ],
 } as const
 
-/** Counts a request that checks a secret as a try of the network address and of the operator that it names. */
+/** Runs a check of a secret as a try, which counts as these say. */
 async function tried(
-  { address }: EntryAsked,
   { signIn, sessions }: RouteContext,
-  names: readonly string[],
+  counted: readonly Counted[],
   prove: () => ReturnType<RouteContext['signIn']['byPasskey']>,
   how: 'passkey' | 'password',
 ): Promise<Entered> {
-  const begun = await signIn.tries.begin(`address ${address}`, ...names)
+  const begun = await signIn.tries.begin(...counted)
   if (typeof begun === 'number') return { waitMs: begun }
   const operator = await prove()
   const session = operator && (await sessions.begin(operator, how))
@@ -90,21 +89,19 @@ export const entryRoutes: Readonly<Record<string, Entry>> = {
     const { here } = passkeyPlaces(asked.origin, context.origins)
     const { credential } = asked.body as { credential?: unknown }
     return tried(
-      asked,
       context,
-      [],
+      [context.signIn.devices.countedHere(asked)],
       async () => (here && asked.browser ? context.signIn.byPasskey(credential, here, asked.browser) : null),
       'passkey',
     )
   },
   'POST /api/sign-in/password': async (asked, context) => {
+    const { signIn } = context
     const given = PasswordSignIn.safeParse(asked.body).data
-    const tries = given ? [passwordTry(given.operator)] : []
     return tried(
-      asked,
       context,
-      tries,
-      async () => (given ? context.signIn.byPassword(given.operator, given) : null),
+      given ? signIn.devices.countedFor(given.operator, asked) : [signIn.devices.countedHere(asked)],
+      async () => (given ? signIn.byPassword(given.operator, given) : null),
       'password',
     )
   },

@@ -12,7 +12,7 @@ import {
 import { OperatorRefused } from '../operator-refused.ts'
 import { type OperatorSession, sessionMs } from '../sign-in/operator-sessions.ts'
 import type { ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
-import { passkeyPlaces, passwordTry, passwordTyped } from './entry-routes.ts'
+import { passkeyPlaces, passwordTyped } from './entry-routes.ts'
 
 const label = z.string().trim().min(1).max(60)
 
@@ -120,11 +120,14 @@ export const yourSignInRoutes: ConsoleRoutes = {
       password: (await context.signIn.passwordSince(session)) !== null,
     }
   }),
-  'POST /api/prove': own(async ({ session, origin, body, address }, context): Promise<Told> => {
+  'POST /api/prove': own(async ({ session, origin, body, ...from }, context): Promise<Told> => {
     const typed = z.object(passwordTyped).safeParse(body).data
     const { signIn, sessions } = context
-    const counted = typed ? passwordTry(session.by) : `operator ${session.by}`
-    const begun = await signIn.tries.begin(`address ${address}`, counted)
+    const { devices, tries } = signIn
+    const counted = typed
+      ? devices.countedFor(session.by, from)
+      : [devices.countedHere(from), { of: `operator ${session.by}` }]
+    const begun = await tries.begin(...counted)
     if (typeof begun === 'number')
       throw new PageRefusal(
         429,

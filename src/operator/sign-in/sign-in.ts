@@ -4,6 +4,7 @@ import type { Store } from '#ledger/store/store.ts'
 import type { PasskeyCreation, PasskeyRequest, PasswordSetup } from '#pages/console/wire.ts'
 import { refuse } from '../operator-refused.ts'
 import { Challenges } from './challenges.ts'
+import { Devices } from './devices.ts'
 import { Marks } from './marks.ts'
 import {
   moveOperator,
@@ -62,6 +63,7 @@ export class SignIn {
   readonly #parts: { store: Store; clock: Clock }
   readonly #challenges: Challenges
   readonly tries: Tries
+  readonly devices: Devices
   readonly #secrets: ServiceSecrets
   /** Each hash takes 32 MiB for a moment. */
   readonly #inTurn = oneAtATime()
@@ -72,6 +74,7 @@ export class SignIn {
     const marks = new Marks({ store, clock })
     this.#challenges = new Challenges({ marks, clock, secrets })
     this.tries = new Tries({ marks, clock })
+    this.devices = new Devices({ clock, secrets })
   }
 
   /** The browser's request to its authenticators, which know the operators of their passkeys. */

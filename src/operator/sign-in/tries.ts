@@ -2,27 +2,39 @@ import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
 import { hashOfSecret } from '#host/pages/page-guards.ts'
 import type { Marks } from './marks.ts'
 
-/** Failures of an address or an account without a wait, because users mistype. */
+/** Failures of an address, a device or an operator without a wait, because users mistype. */
 const freeFailures = 4
+/**
+ * Failures for one account from all unknown devices without a wait. One address fails about a hundred times a day, so
+ * that only a guesser with several addresses delays the account, and then only on devices that it has never used.
+ */
+export const freeFailuresOfAccount = 200
 /** Failures no longer count after this time. */
 const memoryMs = 24 * hourMs
 const firstWaitMs = 2_000
-/** With this wait, an attacker has a hundred tries a day; the operator can still use a link. */
+/** At this wait, an attacker has a hundred tries a day. */
 const longestWaitMs = 15 * minuteMs
 
-/** How long the next try must wait after this many consecutive failures. */
-export const waitAfter = (failures: number): number =>
-  failures <= freeFailures ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - freeFailures - 1))
+/** How long the next try must wait after this many failures, the first of which have no wait. */
+export const waitAfter = (failures: number, free = freeFailures): number =>
+  failures <= free ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - free - 1))
 
 /** An allowed try. It counts as a failure until `right` is called. */
 export interface Try {
   right(): Promise<void>
 }
 
+/** What tries are counted by. */
+export interface Counted {
+  /** Such as an address, a device or an account. */
+  of: string
+  /** Counts all failures of a day, also those before a try that was right. */
+  isTotal?: boolean
+}
+
 /**
- * Counts tries by address and account in the ledger's store, so that a restart or another process does not reset the
- * count. Each try takes the next number before it is checked, and a number can be taken only once, so parallel guesses
- * count as one try.
+ * Counts tries in the ledger's store, so that a restart or another process does not reset the count. Each try takes the
+ * next number before it is checked, and a number can be taken only once, so parallel guesses count as one try.
  */
 export class Tries {
   readonly #marks: Marks
@@ -34,8 +46,8 @@ export class Tries {
   }
 
   /** Returns the time to wait in milliseconds if the try is not allowed yet. */
-  async begin(...of: readonly string[]): Promise<Try | number> {
-    const counts = await Promise.all(of.map(each => this.#countOf(hashOfSecret(each))))
+  async begin(...counted: readonly Counted[]): Promise<Try | number> {
+    const counts = await Promise.all(counted.map(each => this.#countOf(each)))
     const waitMs = Math.max(...counts.map(each => each.waitMs))
     if (waitMs > 0) return waitMs
     const expiresAtMs = this.#clock.now() + memoryMs
@@ -46,18 +58,22 @@ export class Tries {
     return { right: async () => void (await this.#marks.write(...right)) }
   }
 
-  async #countOf(hash: string): Promise<{ hash: string; next: number; waitMs: number }> {
+  async #countOf({ of, isTotal = false }: Counted): Promise<{ hash: string; next: number; waitMs: number }> {
+    const hash = hashOfSecret(of)
     const [tries, rights] = await Promise.all([
       // A number is never taken twice, even after its row has expired.
       this.#marks.begin(tryMark(hash), { expiredToo: true }),
       this.#marks.begin(rightMark(hash)),
     ])
-    const lastRight = Math.max(0, ...rights.map(({ rest }) => Number(rest)))
     const nowMs = this.#clock.now()
-    const failed = tries.filter(({ rest, untilMs }) => Number(rest) > lastRight && untilMs > nowMs)
+    const right = new Set(rights.map(({ rest }) => Number(rest)))
+    const lastRight = Math.max(0, ...right)
+    const isFailed = (number: number) => (isTotal ? !right.has(number) : number > lastRight)
+    const failed = tries.filter(({ rest, untilMs }) => isFailed(Number(rest)) && untilMs > nowMs)
     const lastMs = Math.max(0, ...failed.map(({ untilMs }) => untilMs - memoryMs))
-    const next = Math.max(lastRight, 0, ...tries.map(({ rest }) => Number(rest))) + 1
-    return { hash, next, waitMs: Math.max(0, lastMs + waitAfter(failed.length) - nowMs) }
+    const next = Math.max(lastRight, ...tries.map(({ rest }) => Number(rest))) + 1
+    const free = isTotal ? freeFailuresOfAccount : freeFailures
+    return { hash, next, waitMs: Math.max(0, lastMs + waitAfter(failed.length, free) - nowMs) }
   }
 }
 

@@ -65,7 +65,8 @@ describe('sessions', () => {
       [pageKeyHeader]: 'p'.repeat(43),
     })
     const { key } = (await response.json()) as { key: string }
-    const cookie = response.headers.get('set-cookie') ?? ''
+    const [cookie = '', device] = response.headers.getSetCookie()
+    expect(device).toMatch(/^farebox_device=[\w.-]+; HttpOnly; SameSite=Strict; Path=\/; Max-Age=7776000$/)
     expect(cookie).toMatch(/^farebox_console=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/$/)
     expect(await status(opened.get('/api/me', { cookie: planted, key }))).toBe(401)
     expect(await status(opened.get('/api/me', { cookie: planted, key: 'p'.repeat(43) }))).toBe(401)
@@ -211,7 +212,8 @@ test('behind a TLS proxy the cookie is bound to its host and to TLS', async () =
   opened = await openConsole({}, [publicUrl, consoleUrl])
   const headers = { host: 'console.example', origin: publicUrl, 'sec-fetch-site': 'same-origin' }
   const response = await opened.spend(await opened.newToken(), headers)
-  const cookie = response.headers.get('set-cookie') ?? ''
+  const [cookie = '', device] = response.headers.getSetCookie()
+  expect(device).toMatch(/^__Host-farebox_device=.*; Path=\/; Secure; Max-Age=7776000$/)
   expect(cookie).toMatch(/^__Host-farebox_console=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Secure$/)
   const { key } = (await response.json()) as { key: string }
   const sent = { ...headers, cookie: cookie.split(';')[0] ?? '', [pageKeyHeader]: key }

@@ -32,13 +32,13 @@ withPostgres('sessions of the console on PostgreSQL', cluster => {
       const clock = new TestClock(Date.now())
       const tries = () => new Tries({ clock, marks: new Marks({ store, clock }) })
       const begun = []
-      for (let each = 0; each < 6; each++) begun.push(await tries().begin('address ::1'))
+      for (let each = 0; each < 6; each++) begun.push(await tries().begin({ of: 'address ::1' }))
       expect(begun.map(each => typeof each)).toEqual([...Array.from({ length: 5 }, () => 'object'), 'number'])
       clock.pass(2_000)
-      const right = await tries().begin('address ::1')
+      const right = await tries().begin({ of: 'address ::1' })
       if (typeof right === 'number') throw new Error('The wait is over.')
       await right.right()
-      expect(typeof (await tries().begin('address ::1'))).toBe('object')
+      expect(typeof (await tries().begin({ of: 'address ::1' }))).toBe('object')
     } finally {
       await dispose()
     }

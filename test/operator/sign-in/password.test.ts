@@ -1,9 +1,14 @@
 /** A password with a one-time code, the third way into the console. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { minuteMs } from '#contract/time.ts'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { dayMs, minuteMs } from '#contract/time.ts'
+import { Marks } from '#operator/sign-in/marks.ts'
 import { totpCode } from '#operator/sign-in/totp.ts'
+import { freeFailuresOfAccount, Tries } from '#operator/sign-in/tries.ts'
 import type { PasswordSetup, ProofWays, YourSignIn } from '#pages/console/wire.ts'
-import { type OpenedConsole, openConsole, type SignedIn } from '../console/opened-console.ts'
+import { fromItself, type OpenedConsole, openConsole, type SignedIn } from '../console/opened-console.ts'
+
+// Each password is hashed as slowly as an operator's own.
+vi.setConfig({ testTimeout: 120_000 })
 
 let opened: OpenedConsole
 beforeEach(async () => {
@@ -119,8 +124,8 @@ describe('attacks on passwords', () => {
     answers.push(await (await enter('000000', {})).text())
     expect(new Set(answers).size).toBe(1)
     const waiting: number[] = []
-    for (let guess = 0; guess < 12; guess++) {
-      const { status, headers } = await enter('000000', {}, `198.51.100.${guess}`)
+    for (let guess = 0; guess < 10; guess++) {
+      const { status, headers } = await enter('000000', {}, '198.51.100.1')
       expect([401, 429]).toContain(status)
       if (status === 429) {
         waiting.push(Number(headers.get('retry-after')))
@@ -131,6 +136,73 @@ describe('attacks on passwords', () => {
     expect(waiting.at(-1)).toBeGreaterThan(waiting[0] ?? 0)
     opened.service.clock.pass(16 * minuteMs)
     expect((await enter(codeNow(secret))).status).toBe(200)
+  })
+
+  /** Counts tries as the console does, without the time that each hash takes. */
+  const tries = () => {
+    const { store, clock } = opened.service
+    return new Tries({ clock, marks: new Marks({ store, clock }) })
+  }
+
+  /** The cookie of a browser that signs in with the code of now. */
+  async function deviceOf(secret: string): Promise<string> {
+    const entered = await enter(codeNow(secret), {}, '192.0.2.1')
+    opened.service.clock.pass(30_000)
+    const cookie = entered.headers.getSetCookie().find(each => each.startsWith('farebox_device='))
+    return cookie?.split(';')[0] ?? ''
+  }
+  const enterFrom = (address: string, code: string, cookie = '', operator = 'ada') =>
+    opened.post('/api/sign-in/password', { operator, password, code }, { ...fromItself, cookie }, address)
+
+  test('O23: who guesses from one address delays the operator neither elsewhere nor in a known browser there', async () => {
+    const secret = await setPassword(await opened.signIn())
+    const device = await deviceOf(secret)
+    const guesses = []
+    for (let guess = 0; guess < 10; guess++) guesses.push((await enterFrom('198.51.100.1', '000000')).status)
+    expect(guesses.slice(-4)).toEqual([429, 429, 429, 429])
+    const code = codeNow(secret)
+    expect((await enterFrom('198.51.100.1', code)).status).toBe(429)
+    expect((await enterFrom('198.51.100.1', code, device)).status).toBe(200)
+    opened.service.clock.pass(30_000)
+    expect((await enterFrom('203.0.113.1', codeNow(secret))).status).toBe(200)
+  })
+
+  test('O23: who guesses from many addresses is limited in total, whatever succeeds between, and delays no known browser', async () => {
+    const secret = await setPassword(await opened.signIn())
+    const device = await deviceOf(secret)
+    const { clock } = opened.service
+    for (let guess = 0; guess <= freeFailuresOfAccount; guess++)
+      expect(typeof (await tries().begin({ of: 'password ada', isTotal: true }))).toBe('object')
+    expect((await enterFrom('203.0.113.1', codeNow(secret))).status).toBe(429)
+    expect((await enterFrom('203.0.113.1', codeNow(secret), device)).status).toBe(200)
+    clock.pass(30_000)
+    expect((await enterFrom('203.0.113.1', codeNow(secret))).status).toBe(200)
+    // The one after the success is failure 202 of the day, and waits as long as if there had been none.
+    expect((await enterFrom('203.0.113.2', '000000')).status).toBe(401)
+    const waits = await enterFrom('203.0.113.3', '000000')
+    expect([waits.status, waits.headers.get('retry-after')]).toEqual([429, '4'])
+  })
+
+  test('O23: a known browser is limited too, and its cookie is of no use to another operator, changed, or after its time', async () => {
+    const secret = await setPassword(await opened.signIn())
+    const device = await deviceOf(secret)
+    for (let guess = 0; guess < 5; guess++) await enterFrom('203.0.113.1', '000000', device)
+    expect((await enterFrom('203.0.113.1', codeNow(secret), device)).status).toBe(429)
+    const { clock } = opened.service
+    clock.pass(20 * minuteMs)
+    const fresh = await deviceOf(secret)
+    const guessFrom = async (address: string) => {
+      for (let guess = 0; guess < 5; guess++) await tries().begin({ of: `address ${address}` })
+    }
+    await guessFrom('198.51.100.1')
+    const [id = '', until, ...rest] = fresh.split('.')
+    for (const forged of [fresh.slice(0, -2), [id, `${until}0`, ...rest].join('.'), 'farebox_device=a.b.c.d'])
+      expect((await enterFrom('198.51.100.1', codeNow(secret), forged)).status).toBe(429)
+    expect((await enterFrom('198.51.100.1', codeNow(secret), fresh, 'bob')).status).toBe(429)
+    expect((await enterFrom('198.51.100.1', codeNow(secret), fresh)).status).toBe(200)
+    clock.pass(91 * dayMs)
+    await guessFrom('198.51.100.2')
+    expect((await enterFrom('198.51.100.2', codeNow(secret), fresh)).status).toBe(429)
   })
 
   test('O22: neither the password nor the secret is in the ledger, the log or an answer after the first', async () => {
