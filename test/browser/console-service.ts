@@ -55,6 +55,7 @@ async function configOnDisk() {
   let version = first
   const reload = async () => {
     version = versionOf(await readFile(path, 'utf8'))
+    return null
   }
   return {
     settingsFile: settingsFileOf({ path, env, started: config.file, loaded: () => version, reload }),

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { chmod, chown, copyFile, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { minuteMs } from '#contract/time.ts'
 import { oneAtATime } from '#host/async.ts'
 import { syncFile, syncFolder } from '#host/files.ts'
 import type { SettingsFile, SettingsOrder } from '#operator/console/settings-file.ts'
@@ -20,8 +20,11 @@ interface ServedBy {
   started: ConfigFile
   /** The version that was loaded last. */
   loaded(): string
-  /** Loads the file again, in every process of this service. Throws if it is refused. */
-  reload(): Promise<void>
+  /**
+   * Loads the file again, in every process of this service. Throws if this process refuses it; returns what is wrong at
+   * another one, or null.
+   */
+  reload(): Promise<string | null>
 }
 
 /** Lines around a change: enough to see which model it belongs to. */
@@ -114,7 +117,8 @@ async function change(
     throw error
   }
   try {
-    await served.reload()
+    const problem = await served.reload()
+    if (problem !== null) return { said: `The file was written, and this process runs by it. ${problem}` }
   } catch (error) {
     const why = faultsOf(error)?.[0]?.sentence ?? (error instanceof Error ? error.message : String(error))
     return { said: `The file was written, but the service still runs by its former settings: ${why}` }
@@ -122,31 +126,61 @@ async function change(
   return { said: 'The file was written, and the service runs by it. The former file is beside it, ending in .bak.' }
 }
 
+/** A new file that is older was left by a process that died. */
+const leftAfterMs = 10 * minuteMs
+
 /**
- * Replaces the file atomically, with the mode and owner of the former one, of which a copy stays beside it. `sure` runs
- * last: if it throws, nothing was changed. Throws `OperatorRefused` if this process may not write there.
+ * Replaces the file atomically, with the mode and owner of the former one, of which a copy stays beside it. The new file
+ * has one name, so that only one process replaces the file at a time. `sure` runs last: when it throws, nothing was
+ * changed. Throws `OperatorRefused` if this process may not write there.
  */
 async function replaceFile(path: string, text: string, sure: () => Promise<void>): Promise<void> {
   // Some operators keep the file in a repository and link to it.
   const target = await realpath(path)
-  const fresh = `${target}.${randomUUID()}.new`
+  const fresh = `${target}.new`
+  await orRefuse(() => createFile(fresh, text))
+  try {
+    await orRefuse(() => exchange(target, fresh, sure))
+  } catch (error) {
+    // Once it has its place, a file of that name is another process's.
+    await rm(fresh, { force: true })
+    throw error
+  }
+}
+
+async function createFile(fresh: string, text: string): Promise<void> {
+  const left = await stat(fresh).catch(() => null)
+  if (left && Date.now() - left.mtimeMs > leftAfterMs) await rm(fresh, { force: true })
   try {
     await writeFile(fresh, text, { flag: 'wx', mode: 0o600 })
-    await keepRights(target, fresh)
-    await syncFile(fresh)
-    await copyFile(target, `${target}.bak`)
-    await keepRights(target, `${target}.bak`)
-    await sure()
-    await rename(fresh, target)
-    await syncFolder(dirname(target))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+      await rm(fresh, { force: true })
+      throw error
+    }
+    throw refuse('The file is being changed by another process of this service. Reload the page in a moment.')
+  }
+}
+
+async function exchange(target: string, fresh: string, sure: () => Promise<void>): Promise<void> {
+  await keepRights(target, fresh)
+  await syncFile(fresh)
+  await copyFile(target, `${target}.bak`)
+  await keepRights(target, `${target}.bak`)
+  await sure()
+  await rename(fresh, target)
+  await syncFolder(dirname(target))
+}
+
+async function orRefuse(run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (error instanceof OperatorRefused || code === undefined || !writeFailures.has(code)) throw error
     throw refuse(
       `The service cannot replace its configuration (${code}). Let its user write the file and its folder, or edit the file by hand and send SIGHUP.`,
     )
-  } finally {
-    await rm(fresh, { force: true })
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
+import { oneAtATime } from '#host/async.ts'
 import { makeFolder } from '#host/files.ts'
 import type { Log } from '#host/log.ts'
 import type { SettingsFile } from '#operator/console/settings-file.ts'
@@ -15,6 +16,7 @@ import { folderWaitMs, openWhenFree, requireNoService, warmSoon } from '../data/
 import { faultsOf, loadVersion } from './config.ts'
 import { listenForOperators, loopbackOf } from './operators-listener.ts'
 import { settingsFileOf, settingsThatWait } from './settings-file.ts'
+import { Peers } from './worker-peers.ts'
 import type { WorkerPart } from './workers.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -94,16 +96,19 @@ async function start(options: ServingOptions, ends: Ends): Promise<Omit<Serving,
   const { openBesideModels } = await import('#service/config/open-beside-models.ts')
   const beside = await openBesideModels(file, log)
   ends.push(() => beside.close())
-  const service = await open(openService, { path, config, folder, env, log, models, beside, adminToken })
+  const peers = worker ? new Peers() : null
+  ends.push(async () => peers?.close())
+  const service = await open(openService, { path, config, folder, env, log, models, beside, adminToken, peers })
   ends.push(() => service.close())
   const listener = early ?? (await listen(file))
   listener.serve(service.fetch)
   // Registered a second time, so that this runs before the service closes: no request may arrive at a service that is
   // closing.
   ends.push(() => listener.close())
-  const { reload, settingsFile } = reloadsOf(options, service, around, next => {
+  const { reload, settingsFile } = reloadsOf({ ...options, peers }, service, around, next => {
     sold = next
   })
+  peers?.does({ reload })
   await listenBeside(file, { service, worker, log, settingsFile }, ends)
   const url = `http://${loopbackOf(file.listen.host)}:${listener.port}`
   if (!worker) {
@@ -131,13 +136,14 @@ async function start(options: ServingOptions, ends: Ends): Promise<Omit<Serving,
  * on.
  */
 function reloadsOf(
-  { path, config: { file }, version, env, log, hide, worker }: ServingOptions,
+  { path, config: { file }, version, env, log, hide, peers }: ServingOptions & { peers: Peers | null },
   service: OpenService,
   around: Parameters<Config['openModels']>[0],
   onSold: (models: ReturnType<Config['openModels']>) => void,
 ): { reload(): Promise<void>; settingsFile: SettingsFile } {
   let loaded = version
-  const reload = async () => {
+  const inTurn = oneAtATime()
+  const load = async () => {
     const { config: next, version: read } = await loadVersion(path, env)
     hide(next.secrets)
     const { systemPrompt, plan, limits = {} } = next.file
@@ -154,10 +160,11 @@ function reloadsOf(
     const settings = settingsThatWait(file, next.file)
     if (settings.length) log.warn({ settings }, 'Some changed settings need a restart.')
   }
+  // What was read first must not be applied last.
+  const reload = () => inTurn(load)
   const reloadEverywhere = async () => {
     await reload()
-    // The other workers have their console at other addresses, and share the file.
-    if (worker) process.kill(process.ppid, 'SIGHUP')
+    return (await peers?.reloadOthers()) ?? null
   }
   const served = { path, env, started: file, loaded: () => loaded, reload: reloadEverywhere }
   return { reload, settingsFile: settingsFileOf(served) }
@@ -173,11 +180,12 @@ interface Opening {
   models: Parameters<OpenService['reload']>[0]['models']
   beside: BesideModels
   adminToken: string
+  peers: Peers | null
 }
 
 async function open(
   openService: typeof import('#service/running/open-service.ts').openService,
-  { path, config: { file }, folder, env, log, models, beside, adminToken }: Opening,
+  { path, config: { file }, folder, env, log, models, beside, adminToken, peers }: Opening,
 ): Promise<OpenService> {
   const database = file.database ?? env.DATABASE_URL
   const valkey = file.valkey ?? env.VALKEY_URL
@@ -207,6 +215,8 @@ async function open(
       ...(file.metrics ? { metrics: metricsOf(file.metrics) } : {}),
       account: file.account,
       adminToken,
+      // Through Valkey, each process already knows all blocks.
+      ...(peers && !valkey ? { joinBlocks: own => peers.joinBlocks(own) } : {}),
       log,
     })
   const service = await openWhenFree(folder, opening, waitLogged(log))

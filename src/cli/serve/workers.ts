@@ -7,6 +7,7 @@ import type { ConfigFile } from '#service/config/config-schema.ts'
 import { CliError, whenAborted } from '../command.ts'
 import { type DataFolder, removeFile, writePrivateFile } from '../data/data-folder.ts'
 import { ledgerPlaceOf } from '../data/ledger-place.ts'
+import { PeerRelay } from './worker-peers.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -104,7 +105,7 @@ export async function superviseWorkers(supervision: Supervision): Promise<number
   const { count, folder, log, stopped, onReady, pace = replacing } = supervision
   const { default: cluster } = await import('node:cluster')
   const workers = new Workers(cluster, { token: randomBytes(tokenBytes).toString('base64url'), log, pace })
-  const reload = () => workers.signal('SIGHUP')
+  const reload = () => workers.reload()
   // Also while they start. They get only one signal, because a second one would end running requests.
   stopped.addEventListener('abort', () => void workers.stop(), { once: true })
   try {
@@ -135,6 +136,9 @@ class Workers {
   readonly #running = new Map<Worker, Promise<unknown>>()
   /** How often in a row a worker of that number was replaced without success. */
   readonly #replaced = new Map<number, number>()
+  /** Those that serve. */
+  readonly #serving = new Set<Worker>()
+  readonly #relay = new PeerRelay(this.#serving)
   #isStopping = false
   #stopped: Promise<unknown> | null = null
 
@@ -159,14 +163,21 @@ class Workers {
     const { promise: ready, resolve } = Promise.withResolvers<Ready | null>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#running.set(worker, ended)
+    const { reloads } = this.#relay
     let servesSinceMs: number | null = null
     worker.on('message', (message: Ready) => {
+      if (this.#relay.heard(worker, message)) return
       servesSinceMs = performance.now()
+      this.#serving.add(worker)
+      // It may have read the configuration before the change.
+      if (reloads !== this.#relay.reloads) worker.process.kill('SIGHUP')
       resolve(message)
     })
     worker.on('error', error => this.#log.error({ worker: number, error }, 'A worker could not be started or reached.'))
     worker.on('exit', (code, signal) => {
       this.#running.delete(worker)
+      this.#serving.delete(worker)
+      this.#relay.left(worker)
       end()
       resolve(null)
       if (servesSinceMs === null || this.#isStopping) return
@@ -193,15 +204,17 @@ class Workers {
     )
   }
 
-  signal(signal: NodeJS.Signals): void {
-    for (const worker of this.#running.keys()) worker.process.kill(signal)
+  /** One that is starting would end by the signal, and reads the configuration by itself. */
+  reload(): void {
+    this.#relay.reloads++
+    for (const worker of this.#serving) worker.process.kill('SIGHUP')
   }
 
   /** Lets their running requests end. */
   async stop(): Promise<void> {
     if (!this.#isStopping) {
       this.#isStopping = true
-      this.signal('SIGTERM')
+      for (const worker of this.#running.keys()) worker.process.kill('SIGTERM')
       this.#stopped = Promise.all(this.#running.values())
     }
     await this.#stopped

@@ -36,7 +36,7 @@ export async function hitsOf(
 
 export async function limits(context: OperatorContext): Promise<OperatorAnswer<'limits'>> {
   const hits = await hitsOf(context.store, { sinceMs: context.clock.now() - dayMs })
-  return { hits, blocks: context.blocks?.blocked() ?? [] }
+  return { hits, blocks: (await context.blocks?.blocked()) ?? [] }
 }
 
 /** Lifts a caller's block. The log's row is written first, so that no action is missing from the log. */
@@ -45,7 +45,7 @@ export async function unblock(
   { subject, reason }: OperatorOrder<'limit.unblock'>,
   actor: string,
 ): Promise<OperatorAnswer<'limit.unblock'>> {
-  const block = context.blocks?.blocked().find(each => each.subject === subject)
+  const block = (await context.blocks?.blocked())?.find(each => each.subject === subject)
   if (!context.blocks || !block) throw refuse('This caller is not blocked here.')
   await commitAct(context, { actor, act: 'limit.unblock', subject, reason, before: { untilMs: block.untilMs } }, [])
   await context.blocks.lift(subject)

@@ -1,4 +1,3 @@
-import type { SharedLimits } from '#access/limits/shared/shared-limits.ts'
 import type { Clock } from '#contract/time.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -12,15 +11,26 @@ export interface OperatorContext {
   store: Store
   clock: Clock
   ledger: Pick<LedgerWatch, 'state'>
-  /** Blocks that this process knows; absent if it serves no requests. */
-  blocks?: Pick<SharedLimits['block'], 'blocked' | 'lift'>
+  /** Callers that are blocked; absent if this process serves no requests. */
+  blocks?: OperatedBlocks
   /** Payments of this process; absent if it takes none. */
   payments?: OperatedPayments
   /** Runs queries without delaying requests; if absent, they run on this thread. */
   beside?: AskedBeside
 }
 
-/** The result of a look at a payment. */
+/** Blocks of this process, or of all processes of a service. */
+export interface OperatedBlocks {
+  blocked(): Blocked[] | Promise<Blocked[]>
+  lift(subject: string): void | Promise<void>
+}
+
+interface Blocked {
+  subject: string
+  untilMs: number
+}
+
+/** What a look at a payment found. */
 export type PaymentFound =
   | 'ended'
   | 'driven'
@@ -38,11 +48,13 @@ export interface OperatedPayments {
   problems?(): readonly string[]
 }
 
-type Blocks = OperatorContext['blocks']
-
 /** Throws `OperatorRefused`, `NotAnswered`, or a `StoreError` if the ledger is unreadable. */
 export interface AskedBeside {
-  ask<Name extends OperatorRead>(name: Name, input: OperatorInput<Name>, blocks?: Blocks): Promise<OperatorAnswer<Name>>
+  ask<Name extends OperatorRead>(
+    name: Name,
+    input: OperatorInput<Name>,
+    blocks?: OperatedBlocks,
+  ): Promise<OperatorAnswer<Name>>
   csvPage<Name extends CsvTable>(name: Name, order: OperatorOrder<Name>): Promise<CsvPage>
 }
 

@@ -4,7 +4,7 @@ import { threadUrl } from '#host/workers/thread-entry.ts'
 import { type DatabasePlace, databasePlace } from '#ledger/store/open-store.ts'
 import { StoreError } from '#ledger/store/store.ts'
 import { refuse } from '../operator-refused.ts'
-import { type AskedBeside, type CsvPage, type CsvTable, NotAnswered, type OperatorContext } from './operator-context.ts'
+import { type AskedBeside, type CsvPage, type CsvTable, NotAnswered, type OperatedBlocks } from './operator-context.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
 export interface OperatorQueryTask {
@@ -16,7 +16,7 @@ export interface OperatorQueryTask {
   asked: { name: OperatorRead; input: unknown; blocked: Blocked } | { csv: CsvTable; order: unknown }
 }
 
-type Blocked = ReturnType<NonNullable<OperatorContext['blocks']>['blocked']>
+type Blocked = Awaited<ReturnType<OperatedBlocks['blocked']>>
 
 /**
  * Errors are returned as data, because an exception would end the thread. A driver's message may contain an address.
@@ -66,13 +66,13 @@ export class OperatorQueries implements AskedBeside {
     })
   }
 
-  ask<Name extends OperatorRead>(
+  async ask<Name extends OperatorRead>(
     name: Name,
     input: OperatorInput<Name>,
-    blocks?: OperatorContext['blocks'],
+    blocks?: OperatedBlocks,
   ): Promise<OperatorAnswer<Name>> {
-    const blocked = name === 'limits' ? (blocks?.blocked() ?? []) : []
-    return this.#run({ name, input, blocked }) as Promise<OperatorAnswer<Name>>
+    const blocked = name === 'limits' ? ((await blocks?.blocked()) ?? []) : []
+    return (await this.#run({ name, input, blocked })) as OperatorAnswer<Name>
   }
 
   csvPage<Name extends CsvTable>(csv: Name, order: OperatorOrder<Name>): Promise<CsvPage> {

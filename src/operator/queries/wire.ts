@@ -285,7 +285,7 @@ export const operatorReads = {
     answer: z.strictObject({
       /** Callers that hit limits in the last day, most frequent first. */
       hits: z.array(LimitRow),
-      /** Callers that this process blocks after too many failed requests. */
+      /** Callers that are blocked after too many failed requests, at any process that shares blocks with this one. */
       blocks: z.array(z.strictObject({ subject: z.string(), untilMs: AtMs })),
     }),
   },

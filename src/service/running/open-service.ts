@@ -13,6 +13,7 @@ import type { LedgerCounts } from '#ledger/ledger-counts.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { MediaOptions } from '#media/media-options.ts'
 import type { SettingsFile } from '#operator/console/settings-file.ts'
+import type { OperatedBlocks } from '#operator/queries/operator-context.ts'
 import type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import type { Character } from '../capabilities/characters/characters.ts'
@@ -74,6 +75,8 @@ export interface ServiceOptions {
   limits?: LimitSettings
   /** `redis://…` of a Valkey or Redis server, through which the processes of a service share limits and blocks. */
   valkey?: string
+  /** Shows and lifts blocks for operators, given those of this process; only these by default. */
+  joinBlocks?: (own: OperatedBlocks) => OperatedBlocks
   /** Opens the loopback API for operators' commands, for requests with this token. */
   adminToken?: string
   /**

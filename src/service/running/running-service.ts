@@ -25,6 +25,7 @@ import { pruneStore } from '#ledger/store/store.ts'
 import { FolderMediaStore, type MediaStore } from '#media/media-store.ts'
 import { ConsoleBeside } from '#operator/console/console-beside.ts'
 import type { SettingsFile } from '#operator/console/settings-file.ts'
+import type { OperatedBlocks } from '#operator/queries/operator-context.ts'
 import { VoiceHandles } from '../capabilities/audio/recordings.ts'
 import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.ts'
 import { rateLimitsOf } from '../capabilities/keys/routes.ts'
@@ -73,6 +74,7 @@ export class RunningService {
   readonly #receipts: ChargeReceipts
   readonly #limitLog: LimitLog
   readonly #block: SharedLimits['block']
+  readonly #blocks: OperatedBlocks
   readonly #inFlight = new InFlight()
   readonly #replaced: ReplacedModels
   readonly #timers: NodeJS.Timeout[] = []
@@ -105,6 +107,7 @@ export class RunningService {
     const funding = fundingOf(parts)
     this.#limitLog = limitLogOf(parts)
     this.#block = parts.sharedLimits?.block ?? new AbuseBlock(clock)
+    this.#blocks = parts.joinBlocks?.(this.#block) ?? this.#block
     this.#receipts = new ChargeReceipts({ store, clock, issuer: baseUrl(settings), secret: parts.secrets[0] })
     this.#service = {
       settings,
@@ -138,9 +141,7 @@ export class RunningService {
         owner,
         onAccepted: () => this.#runner.nudge(),
       }),
-      links,
-      downloadStarts: new DownloadStarts(clock),
-      deliveredRanges: new DeliveredRanges(),
+      ...{ links, downloadStarts: new DownloadStarts(clock), deliveredRanges: new DeliveredRanges() },
       voices: new VoiceHandles(clock, parts.secrets),
       fetcherFor: room => new CountedFetcher(fetcher, room),
       documents: this.#documents,
@@ -164,7 +165,7 @@ export class RunningService {
   #doors({ adminToken: token, figures, store, ledger, clock, payments }: ServiceParts): Doors {
     const admin = {
       ...{ store, keys: this.keys, ledger, now: () => clock.now() },
-      operator: { store, clock, ledger, payments, blocks: this.#block, ...this.#queries() },
+      operator: { store, clock, ledger, payments, blocks: this.#blocks, ...this.#queries() },
       writeOffs: () => this.#service.charges.writeOffs,
       openedConsole: () => this.#console.links,
     }
@@ -190,7 +191,7 @@ export class RunningService {
     origins: readonly [string, ...string[]],
     { settingsFile }: { settingsFile?: SettingsFile | undefined } = {},
   ) {
-    const own = { ledger: this.#ledger, blocks: this.#block, secrets: this.#secrets }
+    const own = { ledger: this.#ledger, blocks: this.#blocks, secrets: this.#secrets }
     const parts = { ...this.#service, ...own, pricesOf: (id: string) => operatorPricesOf(id, this.#service.catalogue) }
     return this.#console.open(origins, { ...parts, ...(settingsFile ? { settingsFile } : {}) })
   }

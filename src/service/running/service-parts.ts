@@ -25,6 +25,7 @@ import { Funding } from '#ledger/charges/funding.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { MediaStore } from '#media/media-store.ts'
+import type { OperatedBlocks } from '#operator/queries/operator-context.ts'
 import type { Payments } from '#payments/top-ups/top-up-offer.ts'
 import { type Character, Characters } from '../capabilities/characters/characters.ts'
 import { checkNetworks, RpcGate } from '../capabilities/rpc/routes.ts'
@@ -66,6 +67,8 @@ export interface ServiceParts {
   signerOf?: SignerOf
   /** Counts shared with the service's other processes; only this process if absent. The caller closes them. */
   sharedLimits?: SharedLimits
+  /** Shows and lifts blocks for operators, given those of this process; only these by default. */
+  joinBlocks?: (own: OperatedBlocks) => OperatedBlocks
   clock: Clock
   log: Log
   /** Opens the loopback API for the operator's commands. */

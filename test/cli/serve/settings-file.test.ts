@@ -1,5 +1,5 @@
 /** Changes of `farebox.yaml` from the console: what they write, what they show, and what is refused. */
-import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -52,7 +52,10 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function opened(at = path) {
   const { config, version } = await loadVersion(at, env)
-  const reload = async () => void reloads++
+  const reload = async () => {
+    reloads++
+    return null
+  }
   return { version, file: settingsFileOf({ path: at, env, started: config.file, loaded: () => version, reload }) }
 }
 
@@ -196,6 +199,25 @@ describe('what is refused changes nothing, and is not noted', () => {
     await expect(other).rejects.toThrow(/has changed since/)
   })
 
+  test('a file that another process is changing; a new one that a process left when it died is replaced', async () => {
+    const [one, other] = [await opened(), await opened()]
+    const { promise: noted, resolve: note } = Promise.withResolvers<void>()
+    const first = one.file.change({ version: one.version, changes: [price('1')] }, () => noted)
+    await expect.poll(() => readdir(folder)).toContain('farebox.yaml.bak')
+    await expect(other.file.change({ version: other.version, changes: [price('2')] }, async () => {})).rejects.toThrow(
+      /another process/,
+    )
+    note()
+    await first
+    await writeFile(`${path}.new`, 'half of a fi')
+    const before = new Date(Date.now() - 3_600_000)
+    await utimes(`${path}.new`, before, before)
+    const next = await opened()
+    await next.file.change({ version: next.version, changes: [price('2')] }, async () => {})
+    expect(await readFile(path, 'utf8')).toContain('inputPerMillionUsd: 2\n')
+    expect((await readdir(folder)).sort()).toEqual(['farebox.yaml', 'farebox.yaml.bak'])
+  })
+
   test('where the ledger does not take the row of the log, the file stays', async () => {
     const { version, file } = await opened()
     const failing = async () => Promise.reject(new Error('no ledger'))
@@ -203,6 +225,14 @@ describe('what is refused changes nothing, and is not noted', () => {
     expect([reloads, await readFile(path, 'utf8')]).toEqual([0, text])
     expect((await readdir(folder)).filter(name => name.endsWith('.new'))).toEqual([])
   })
+})
+
+test('where only another process cannot load what was written, the answer says so', async () => {
+  const { config, version } = await loadVersion(path, env)
+  const reload = async () => 'Another worker did not answer.'
+  const file = settingsFileOf({ path, env, started: config.file, loaded: () => version, reload })
+  const { said } = await file.change({ version, changes: [price('1')] }, async () => {})
+  expect(said).toMatch(/this process runs by it\. Another worker did not answer\./)
 })
 
 test('a service that cannot load what was written says so', async () => {

@@ -69,7 +69,7 @@ const isRunning = (pid: number): boolean => {
 }
 
 const statusesOf = async (chat: () => Promise<{ status: number }>, calls: number) =>
-  (await Promise.all(Array.from({ length: calls }, chat))).map(({ status }) => status)
+  (await Promise.all(Array.from({ length: calls }, () => chat()))).map(({ status }) => status)
 
 test('one that ends again and again before it serves is started less and less often, and then all of them stop', {
   tags: ['posix'],
@@ -104,10 +104,38 @@ async function consoleOf(link: string) {
   const begun = await post('/api/session', { token: hash.slice(1) })
   const cookie = (begun.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   const session = { cookie, 'farebox-page-key': ((await begun.json()) as { key: string }).key }
-  return async (path: string) => {
-    const answered = await post(path, {}, session)
+  return async <Answer = { totals: { requests: number }; requests: number; processes: object }>(
+    path: string,
+    body: object = {},
+  ) => {
+    const answered = await post(path, body, session)
     expect([path, answered.status]).toEqual([path, 200])
-    return (await answered.json()) as { totals: { requests: number }; requests: number; processes: object }
+    return (await answered.json()) as Answer
+  }
+}
+
+/** Callers who ask again and again, and note which of their calls were answered, until they are stopped. */
+function load(chat: () => Promise<{ status: number; request: string }>) {
+  const answered: string[] = []
+  let isStopped = false
+  const again = async () => {
+    while (!isStopped) {
+      const { status, request } = await chat().catch(() => ({ status: 0, request: '' }))
+      if (status === 200) answered.push(request)
+    }
+  }
+  const callers = Array.from({ length: 6 }, again)
+  return {
+    answered,
+    /** Resolves once so many more calls have been answered. */
+    more: (calls: number) => {
+      const enough = answered.length + calls
+      return vi.waitUntil(() => answered.length >= enough, { timeout: 60_000 })
+    },
+    async stop() {
+      isStopped = true
+      await Promise.all(callers)
+    },
   }
 }
 
@@ -123,12 +151,13 @@ withPostgres('two workers', cluster => {
     const env = { DATABASE_URL: cluster().url, ...secret }
     const made = await runCommand(['keys', 'create', '--usd', '5', '--data', join(serve.folder, '.farebox')], env)
     expect(made.stderr).toBe('')
-    const body = JSON.stringify({ model: 'one', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 8 })
+    const bodyFor = (model: string) =>
+      JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 8 })
     // A connection each, so that both workers get some of them.
     const headers = { authorization: `Bearer ${made.stdout.trim()}`, connection: 'close' }
-    return async () => {
+    return async (model = 'one') => {
       const chat = await fetch(`${serve.baseUrl}/chat/completions`, {
-        ...{ method: 'POST', body },
+        ...{ method: 'POST', body: bodyFor(model) },
         headers: { ...headers, 'content-type': 'application/json' },
       })
       await chat.text()
@@ -156,6 +185,72 @@ withPostgres('two workers', cluster => {
     for (const { requests } of live) expect(requests).toBeLessThanOrEqual(20)
     const own = [...new Set(live.map(({ requests }) => requests))]
     if (own.length === 2) expect(own.reduce((sum, requests) => sum + requests, 0)).toBe(20)
+  })
+
+  test('what an operator does through one of them holds in the other: a price, a suspension, an unblocked caller', {
+    tags: ['posix'],
+  }, async () => {
+    const at = `127.0.0.1:${await freePort()}`
+    const serve = await start(`admin: { listen: '${at}' }\n`)
+    const chat = await caller(serve)
+    const env = { DATABASE_URL: cluster().url }
+    const made = await runCommand(['console', '--data', join(serve.folder, '.farebox')], env)
+    const ask = await consoleOf(made.stdout.trim())
+    const statuses = (status: number) => Array.from({ length: calls }, () => status)
+    const calls = 12
+    interface Edits {
+      edits: { version: string; isLoaded: boolean }
+    }
+    const { edits } = await ask<Edits>('/api/settings')
+    const price = { kind: 'price', model: 'one', price: 'outputPerMillionUsd', usd: '1000' }
+    const order = { version: edits.version, changes: [price], reason: 'a dearer engine' }
+    expect((await ask<{ said: string }>('/api/settings/change', order)).said).toMatch(/the service runs by it/)
+    // No wait: once the answer is there, no worker charges the former price.
+    const charged = await Promise.all(Array.from({ length: calls }, () => chat()))
+    for (const { request } of charged) {
+      const { chargedUsd } = await ask<{ chargedUsd: string }>('/api/operator/request', { request })
+      expect(Number(chargedUsd)).toBeGreaterThan(0.001)
+    }
+    const seen = await Promise.all(Array.from({ length: calls }, () => ask<Edits>('/api/settings')))
+    expect(seen.map(each => each.edits.isLoaded)).toEqual(seen.map(() => true))
+
+    const { rows } = await ask<{ rows: { customer: string }[] }>('/api/operator/customers')
+    const customer = rows[0]?.customer ?? ''
+    await ask('/api/operator/customer.suspend', { customer, reason: 'a stolen card' })
+    expect(await statusesOf(chat, calls)).toEqual(statuses(403))
+    await ask('/api/operator/customer.resume', { customer })
+    expect(await statusesOf(chat, calls)).toEqual(statuses(200))
+
+    for (let failure = 0; failure < 60; failure++) await chat('no such model')
+    expect(await statusesOf(chat, calls)).toEqual(statuses(429))
+    const { blocks } = await ask<{ blocks: { subject: string }[] }>('/api/operator/limits')
+    expect(blocks).toHaveLength(1)
+    await ask('/api/operator/limit.unblock', { subject: blocks[0]?.subject, reason: 'a mistake of theirs' })
+    expect(await statusesOf(chat, calls)).toEqual(statuses(200))
+  })
+
+  test('one that is being replaced during a change runs by it', { tags: ['posix'] }, async () => {
+    const at = `127.0.0.1:${await freePort()}`
+    const serve = await start(`admin: { listen: '${at}' }\n`)
+    const chat = await caller(serve)
+    const made = await runCommand(['console', '--data', join(serve.folder, '.farebox')], {
+      DATABASE_URL: cluster().url,
+    })
+    const ask = await consoleOf(made.stdout.trim())
+    process.kill(pidOf(serve, 2), 'SIGKILL')
+    await serve.logged('A worker ended; a new one replaces it.')
+    for (const usd of ['500', '1000']) {
+      const { edits } = await ask<{ edits: { version: string } }>('/api/settings')
+      const price = { kind: 'price', model: 'one', price: 'outputPerMillionUsd', usd }
+      const order = { version: edits.version, changes: [price], reason: 'a dearer engine' }
+      expect((await ask<{ said: string }>('/api/settings/change', order)).said).toMatch(/the service runs by it/)
+      if (usd === '500') await vi.waitUntil(() => ready(serve, 2).length === 2, { timeout: 60_000, interval: 1 })
+    }
+    const charged = await Promise.all(Array.from({ length: 12 }, () => chat()))
+    for (const { request } of charged) {
+      const { chargedUsd } = await ask<{ chargedUsd: string }>('/api/operator/request', { request })
+      expect(Number(chargedUsd)).toBeGreaterThan(0.001)
+    }
   })
 
   test('share a port and a ledger, each shows its own figures, and both reload and stop by one signal', {
@@ -199,31 +294,6 @@ withPostgres('two workers', cluster => {
     serve.child.kill('SIGTERM')
     expect(await serve.ended).toBe(0)
   })
-
-  /** Callers who ask again and again, and note which of their calls were answered, until they are stopped. */
-  function load(chat: Awaited<ReturnType<typeof caller>>) {
-    const answered: string[] = []
-    let isStopped = false
-    const again = async () => {
-      while (!isStopped) {
-        const { status, request } = await chat().catch(() => ({ status: 0, request: '' }))
-        if (status === 200) answered.push(request)
-      }
-    }
-    const callers = Array.from({ length: 6 }, again)
-    return {
-      answered,
-      /** Resolves once so many more calls have been answered. */
-      more: (calls: number) => {
-        const enough = answered.length + calls
-        return vi.waitUntil(() => answered.length >= enough, { timeout: 60_000 })
-      },
-      async stop() {
-        isStopped = true
-        await Promise.all(callers)
-      },
-    }
-  }
 
   const faults: [what: string, strike: (serve: SpawnedServe) => void, goesOn: boolean][] = [
     ['a worker is killed', serve => process.kill(pidOf(serve, 1), 'SIGKILL'), true],
