@@ -4,7 +4,6 @@ import type { OperatorInput } from '#operator/queries/wire.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
 import { operateBy } from '../admin/operator.ts'
 import {
-  CliError,
   type Command,
   type CommandIo,
   parseArguments,
@@ -13,7 +12,7 @@ import {
   wrongUsage,
   wrongValue,
 } from '../command.ts'
-import { askService, runningService } from '../data/service-admin.ts'
+import { askService, noServiceIn, runningService } from '../data/service-admin.ts'
 import { servicePlaceOf } from '../data/service-place.ts'
 import { printTable } from '../show/table.ts'
 
@@ -59,11 +58,7 @@ export const operatorsConsole: Command = {
     const role = roleOf(values.role)
     const { folder } = await servicePlaceOf(values.data, io.env)
     const running = await runningService(folder)
-    if (!running)
-      throw new CliError(
-        `No service is running in ${folder.root}.`,
-        'Start it with `farebox serve`, or give its folder with `--data`.',
-      )
+    if (!running) throw noServiceIn(folder)
     if (values['sign-out']) {
       const { sessions } = Ended.parse(await askService(running, '/admin/v1/console/sign-out', {}))
       if (values.json) io.output.printJson({ sessions })

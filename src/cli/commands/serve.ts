@@ -1,7 +1,8 @@
 import { dirname, resolve } from 'node:path'
 import { lineLog } from '#host/log.ts'
-import { type Command, integerFlag, parseArguments, whenAborted, wrongUsage, wrongValue } from '../command.ts'
-import { configPath, dataFolder } from '../data/data-folder.ts'
+import { CliError, type Command, integerFlag, parseArguments, whenAborted, wrongUsage, wrongValue } from '../command.ts'
+import { configPath, type DataFolder, dataFolder } from '../data/data-folder.ts'
+import { noServiceIn, runningService } from '../data/service-admin.ts'
 import { checkWhole, configFacts, loadVersion, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
 import {
@@ -15,18 +16,19 @@ import {
 
 const name = 'farebox serve'
 
-const usage = `Usage: farebox serve [--config FILE] [--check [--json]] [--workers N] [--log-level LEVEL]
+const usage = `Usage: farebox serve [--config FILE] [--check [--json] | --reload] [--workers N] [--log-level LEVEL]
 
 Serves the API for the models of a configuration. Prints \`ready URL\` when it accepts requests, and logs to stderr as lines of JSON.
 
   --config FILE      the configuration (FAREBOX_CONFIG, or ./farebox.yaml); \`farebox init\` writes one
   --check            validate the configuration and exit
+  --reload           validate the configuration, let the service that runs by it load it again, and exit
   --json             with --check: print what would be served as one line of JSON
   --workers N        processes that serve together on one port; more than one needs a ledger in PostgreSQL
   --log-level LEVEL  error, warn or info; the default is in the configuration
 
 SIGTERM and Ctrl-C stop the service; requests in flight get up to a minute to finish. A second signal stops it at once.
-SIGHUP (not on Windows) reloads models, prices, deprecations, upstreams and their keys, plan, limits and the system
+SIGHUP, which \`--reload\` sends (not on Windows), reloads models, prices, deprecations, upstreams and their keys, plan, limits and the system
 prompt. Other changes need a restart. An invalid file changes nothing.
 See docs/operations/run.md.`
 
@@ -41,6 +43,7 @@ export const serve: Command = {
       options: {
         config: { type: 'string' },
         check: { type: 'boolean', default: false },
+        reload: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         workers: { type: 'string' },
         'log-level': { type: 'string' },
@@ -57,6 +60,11 @@ export const serve: Command = {
       if (count > 1) await requireForWorkers(config.file, folder, io.env, silent)
       if (values.json) io.output.printJson(configFacts(config.file))
       else for (const line of await sayConfig(config.file, io.output)) io.output.print(line)
+      return 0
+    }
+    if (values.reload) {
+      await orTellFaults(path, io.output, () => checkWhole(config))
+      io.output.print(await reloadService(folder))
       return 0
     }
     const hidden = new Set(config.secrets)
@@ -94,6 +102,16 @@ export const serve: Command = {
     log.info({}, 'Stopped.')
     return 0
   },
+}
+
+/** Sends the signal that an operator would send. The configuration was validated, so the service will accept it. */
+async function reloadService(folder: DataFolder, platform: string = process.platform): Promise<string> {
+  const running = await runningService(folder)
+  if (!running) throw noServiceIn(folder)
+  if (platform === 'win32')
+    throw new CliError('Windows has no signal to reload a service.', 'Change prices in the console, or start it again.')
+  process.kill(running.pid, 'SIGHUP')
+  return 'The configuration is valid, and the service loads it now. Its log lists changes that need a restart.'
 }
 
 function levelOf(text: string | undefined): Level | undefined {

@@ -22,6 +22,10 @@ export async function runningService(folder: DataFolder): Promise<AdminRecord | 
   return record.success && isAlive(record.data.pid) ? record.data : null
 }
 
+/** For a command that needs a running service. */
+export const noServiceIn = ({ root }: DataFolder): CliError =>
+  new CliError(`No service is running in ${root}.`, 'Start it with `farebox serve`, or give its folder with `--data`.')
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
