@@ -43,6 +43,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import('./commands/usage.ts').then(module => module.usageCommand),
   },
   {
+    name: 'payments',
+    summary: 'List top-ups, and check one that is stuck',
+    load: () => import('./commands/payments.ts').then(module => module.payments),
+  },
+  {
     name: 'ledger',
     summary: 'Show balances, audit or export the ledger',
     load: () => import('./commands/ledger.ts').then(module => module.ledger),

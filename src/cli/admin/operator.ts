@@ -18,6 +18,7 @@ import {
   askService,
   folderAskMs,
   folderWaitMs,
+  noServiceIn,
   openWhenFree,
   runningService,
   ServiceGone,
@@ -71,7 +72,23 @@ export const operateBy =
     }
   }
 
-/** Uses the running service if there is one, because one process owns a folder; otherwise the ledger itself. */
+/** The same for what only a running service can do, such as asking a chain. */
+export const operateOnService =
+  (command: string) =>
+  async <Name extends OperatorOperation>(
+    operation: Name,
+    input: OperatorInput<Name>,
+    { data }: { data?: string | undefined },
+    io: CommandIo,
+  ): Promise<OperatorAnswer<Name>> => {
+    await checkInput(command, operation, input)
+    const { folder } = await servicePlaceOf(data, io.env)
+    const running = await runningService(folder)
+    if (!running) throw noServiceIn(folder)
+    return askedOperator(running, async error => Promise.reject(error)).operate(operation, input)
+  }
+
+/** Opens the running service if there is one, because one process owns a folder; otherwise the ledger itself. */
 export async function openOperator(ledger: LedgerPlace): Promise<Operator> {
   // PostgreSQL does not belong to one process, and the service that runs on the folder may use another ledger.
   if (ledger.database.engine === 'postgres') return openOnLedger(ledger, await requireSecrets(ledger))

@@ -7,6 +7,7 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
   ],
   serve: [
     ['farebox serve --check', 'Validate farebox.yaml'],
+    ['farebox serve --reload', 'Let the running service load farebox.yaml again'],
     ['farebox serve --config /etc/farebox.yaml --workers 4', 'Serve with four processes'],
   ],
   init: [['farebox init --port 9000', 'Write farebox.yaml, and also look for models on port 9000']],
@@ -49,6 +50,10 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
       'farebox usage --by customer --from 2026-11-01 --to 2026-12-01 --csv > november.csv',
       'Export a month by customer',
     ],
+  ],
+  payments: [
+    ['farebox payments list --stage stuck', 'Show top-ups that have not ended, and what to do about each'],
+    ['farebox payments look \'evm:8453:0x…\' --reason "ticket 17"', 'Let the service check one of them now'],
   ],
   ledger: [
     ['farebox ledger balance', 'Show the balance of each account'],
