@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { planNames } from '#contract/limits.ts'
+import { formatUsd, parseUsd } from '#contract/money.ts'
 import type { ActRow, OperatorAnswer } from '#operator/queries/wire.ts'
 import { operateBy } from '../admin/operator.ts'
 import {
@@ -32,12 +33,12 @@ const usage = `Usage: farebox customers list [--search TEXT] [--suspended] [--so
        farebox customers log [CUSTOMER] [--limit N] [--after NEXT] [--data DIR] [--json]
 
 list shows customers with their balance and what they spent between two days. show prints one customer: spending by model,
-keys, and limits that were hit. create makes a customer without credit or key; \`farebox keys create --account\` makes a key.
-rename changes the name, the e-mail or the note. credit adds credit and prints an id; repeated with that \`--id\`, it adds
-nothing more. refund returns the whole charge of a request, and refuses to do so twice. suspend ends running calls within
-seconds, at their next renewal, and refuses new ones with 403. resume lets a suspended customer call again. limit gives a
-customer the rate limits of a plan. log prints who did what and why, newest first. CUSTOMER is an id, a name,
-an e-mail, a wallet or a key id. Days are UTC.
+keys, limits that were hit, and the latest requests. create makes a customer without credit or key; \`farebox keys create
+--account\` makes a key. rename changes the name, the e-mail or the note. credit adds credit and prints an id; repeated with that
+\`--id\`, it adds nothing more. refund returns the whole charge of a request, and refuses to do so twice. suspend ends running
+calls within seconds, at their next renewal, and refuses new ones with 403. resume lets a suspended customer call again. limit
+gives a customer the rate limits of a plan. log prints who did what and why, newest first. CUSTOMER is an id, a name, an e-mail, a
+wallet or a key id. Days are UTC.
 
   --search TEXT  part of a name, an e-mail, a note or an id; a whole wallet address or key id
   --suspended    only suspended customers
@@ -162,9 +163,36 @@ async function show(args: readonly string[], io: CommandIo): Promise<number> {
   const customer = required('The customer', positionals[0])
   const { from, to } = values
   const answer = await operate('customer', { customer, ...given({ from, to }) }, values, io)
-  if (values.json) io.output.printJson(answer)
-  else for (const line of sayCustomer(answer)) io.output.print(line)
+  if (values.json) {
+    io.output.printJson(answer)
+    return 0
+  }
+  for (const line of sayCustomer(answer)) io.output.print(line)
+  const charges = await operate(
+    'entries',
+    { customer: answer.customer.customer, kind: 'CHARGE', limit: latestCharges },
+    values,
+    io,
+  )
+  for (const line of sayRequests(charges)) io.output.print(line)
   return 0
+}
+
+/** A request has a few entries, one for each kind of token or media. */
+const latestCharges = 40
+const shownRequests = 5
+
+/** The latest requests, whose ids a refund names. */
+function sayRequests({ rows, next }: OperatorAnswer<'entries'>): string[] {
+  const requests = new Map<string, typeof rows>()
+  for (const row of rows) requests.set(row.request ?? '', [...(requests.get(row.request ?? '') ?? []), row])
+  // The entries of the oldest one may continue on the next page.
+  const whole = [...requests].slice(0, next === null ? shownRequests : Math.min(shownRequests, requests.size - 1))
+  return whole.map(([request, entries]) => {
+    const chargedMicroUsd = entries.reduce((sum, { amountUsd }) => sum - (parseUsd(amountUsd) ?? 0n), 0n)
+    const [{ atMs, model } = { atMs: 0, model: null }] = entries
+    return `request: ${plain(request)}  ${timeOf(atMs)}  ${plain(model)}  ${formatUsd(chargedMicroUsd)} USD`
+  })
 }
 
 function sayCustomer({
