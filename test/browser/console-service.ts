@@ -134,7 +134,10 @@ const models = [
 ] as const
 
 /** A month of a small service: customers, charges by day and model, top-ups, one of them stuck, and jobs. */
-export async function aMonth({ commit }: ServedConsole, nowMs = Date.now()): Promise<{ chargedMicroUsd: bigint }> {
+export async function aMonth(
+  { commit }: Pick<ServedConsole, 'commit'>,
+  nowMs = Date.now(),
+): Promise<{ chargedMicroUsd: bigint }> {
   let chargedMicroUsd = 0n
   const today = nowMs - (nowMs % dayMs)
   const beganMs = today - 29 * dayMs

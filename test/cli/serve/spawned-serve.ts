@@ -20,16 +20,21 @@ export interface SpawnedServe {
   dispose(): Promise<void>
 }
 
-/** Starts `farebox serve` on a configuration whose port the system chooses. Resolves once it serves. */
+/**
+ * Starts `farebox serve` on a configuration whose port the system chooses, once the folder is prepared. Resolves once it
+ * serves.
+ */
 export async function spawnServe(
   config: string,
   env: Record<string, string> = {},
   args: readonly string[] = [],
+  prepare: (folder: string) => Promise<void> = async () => {},
 ): Promise<SpawnedServe> {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-serve-'))
   const file = join(folder, 'farebox.yaml')
   const write = (text: string) => writeFile(file, text)
   await write(config)
+  await prepare(folder)
   const child = spawn(process.execPath, [launcher, 'serve', '--config', file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
