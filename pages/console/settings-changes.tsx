@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { postJson } from '../kit/api.ts'
+import { postJson, RefusedError } from '../kit/api.ts'
 import { DialogForm } from '../kit/dialog.tsx'
 import { count } from '../kit/format.ts'
 import { said } from '../kit/sections.tsx'
@@ -8,6 +8,7 @@ import { nothing, Table } from '../kit/table.tsx'
 import {
   type LimitSetting,
   limitScopes,
+  type PriceSetting,
   type SettingsChange,
   type SettingsDraft,
   type SettingsEdits,
@@ -30,6 +31,8 @@ export function ChangeSettings({ edits, done }: ChangeSettingsProps): JSX.Elemen
   const { version, models, limits, plan } = edits
   // The draft is requested while the first dialog is open, so that the dialog shows any error.
   const review = async (changes: readonly SettingsChange[]) => {
+    if (changes.length === 0)
+      throw new RefusedError(0, { happened: 'Nothing was changed.', next: 'Change a value first.' })
     const { diff } = await postJson<SettingsDraft>('/api/settings/draft', { version, changes })
     drafted.value = { changes, diff }
   }
@@ -79,14 +82,16 @@ const ModelTable = ({ models, change }: ModelTableProps): JSX.Element => (
       {
         name: 'Price in USD',
         show: ({ prices }) =>
-          prices.map(({ name, usd }) => (
-            <span key={name} class="block">
-              {name} {usd}
-            </span>
-          )),
+          prices
+            .filter(({ usd }) => usd !== null)
+            .map(({ name, usd }) => (
+              <span key={name} class="block">
+                {name} {usd}
+              </span>
+            )),
       },
       {
-        name: 'Act',
+        name: 'Action',
         show: each => (
           <button type="button" aria-label={`Change ${each.model}`} onClick={() => change(each)}>
             Change
@@ -123,7 +128,7 @@ const LimitTable = ({ limits, change }: LimitTableProps): JSX.Element => (
       { name: 'Requests per minute', isNumber: true, show: ({ requestsPerMinute }) => orPlan(requestsPerMinute) },
       { name: 'Tokens per minute', isNumber: true, show: ({ tokensPerMinute }) => orPlan(tokensPerMinute) },
       {
-        name: 'Act',
+        name: 'Action',
         show: each => (
           <button type="button" aria-label={`Change the limit of ${each.name}`} onClick={() => change(each)}>
             Change
@@ -142,6 +147,43 @@ interface DialogProps {
   close(): void
 }
 
+const usdField = { inputMode: 'decimal', pattern: '\\d+(\\.\\d{1,12})?' } as const
+const chosenName = '*'
+/** The form's field with the name that stands in the place of a star. */
+const nameField = (price: string): string => `name of ${price}`
+
+/** One price, which is required, optional, or of a name to choose, such as a resolution. */
+function PriceField({ price: { name, usd, isOptional } }: { price: PriceSetting }): JSX.Element {
+  if (name.includes(chosenName))
+    return (
+      <fieldset>
+        <legend>Add {name.replace(chosenName, 'NAME')}</legend>
+        <label>
+          NAME <input name={nameField(name)} pattern="[A-Za-z0-9][\-\w]{0,9}" placeholder="720p" />
+        </label>
+        <label>
+          USD <input name={name} {...usdField} />
+        </label>
+      </fieldset>
+    )
+  return (
+    <label>
+      {name}
+      {isOptional && ' (optional)'} <input name={name} required={!isOptional} {...usdField} value={usd ?? ''} />
+    </label>
+  )
+}
+
+function priceChanges(model: string, { name, usd }: PriceSetting, form: FormData): SettingsChange[] {
+  const typed = (field: string) => String(form.get(field) ?? '').trim()
+  const fresh = typed(name) || null
+  const chosen = typed(nameField(name))
+  if (name.includes(chosenName) && (chosen === '') !== (fresh === null))
+    throw new RefusedError(0, { happened: `${name} needs a name and a price.`, next: 'Fill in both, or neither.' })
+  const price = name.replace(chosenName, chosen)
+  return fresh === usd ? [] : [{ kind: 'price', model, price, usd: fresh }]
+}
+
 function ModelDialog({
   model: { model, isOn, prices },
   review,
@@ -149,19 +191,17 @@ function ModelDialog({
 }: DialogProps & { model: ModelSetting }): JSX.Element {
   const submit = (form: FormData) =>
     review([
-      ...prices.flatMap(({ name, usd }): SettingsChange[] => {
-        const fresh = String(form.get(name) ?? '').trim()
-        return fresh === usd ? [] : [{ kind: 'price', model, price: name, usd: fresh }]
-      }),
+      ...prices.flatMap(price => priceChanges(model, price, form)),
       ...(form.has('isOn') === isOn ? [] : [{ kind: 'model' as const, model, isOn: form.has('isOn') }]),
     ])
   return (
     <DialogForm title={`Change ${model}`} action="Show the change" submit={submit} close={close}>
-      {prices.map(({ name, usd }) => (
-        <label key={name}>
-          {name} <input name={name} required inputMode="decimal" pattern="\d+(\.\d{1,12})?" value={usd} />
-        </label>
+      {prices.map(price => (
+        <PriceField key={price.name} price={price} />
       ))}
+      {prices.some(({ isOptional }) => isOptional) && (
+        <p class="quiet">Leave an optional price empty to remove it, or not to have it.</p>
+      )}
       <label>
         <input name="isOn" type="checkbox" checked={isOn} /> Sold to callers
       </label>

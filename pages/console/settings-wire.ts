@@ -28,9 +28,18 @@ export interface SettingsEdits {
   /** Whether the service runs with this version. If not, a change also loads what was edited by hand. */
   isLoaded: boolean
   plan: (typeof planNames)[number]
-  models: { model: string; type: string; isOn: boolean; prices: { name: string; usd: string }[] }[]
+  models: { model: string; type: string; isOn: boolean; prices: PriceSetting[] }[]
   limits: LimitSetting[]
   limitTypes: string[]
+}
+
+export interface PriceSetting {
+  /** Such as `inputPerMillionUsd` or `perSecondUsd.480p`. A star stands for a name to choose, such as a resolution. */
+  name: string
+  /** Null where the file has none; then it can be added. */
+  usd: string | null
+  /** Whether it can be removed. */
+  isOptional: boolean
 }
 
 export const limitScopes = ['types', 'models', 'apiKey', 'global'] as const
@@ -45,7 +54,8 @@ export interface LimitSetting {
 }
 
 export type SettingsChange =
-  | { kind: 'price'; model: string; price: string; usd: string }
+  /** Null removes an optional price. */
+  | { kind: 'price'; model: string; price: string; usd: string | null }
   | { kind: 'model'; model: string; isOn: boolean }
   | ({ kind: 'limit' } & LimitSetting)
   | { kind: 'plan'; plan: (typeof planNames)[number] }

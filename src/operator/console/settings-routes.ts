@@ -15,7 +15,10 @@ const perMinute = z.number().int().min(0).nullable()
 const Change = z.discriminatedUnion('kind', [
   z.strictObject({
     ...{ kind: z.literal('price'), model: name, price: name },
-    usd: z.string().regex(/^\d{1,9}(\.\d{1,12})?$/, 'an amount of USD such as 5 or 0.25'),
+    usd: z
+      .string()
+      .regex(/^\d{1,9}(\.\d{1,12})?$/, 'an amount of USD such as 5 or 0.25')
+      .nullable(),
   }),
   z.strictObject({ kind: z.literal('model'), model: name, isOn: z.boolean() }),
   z.strictObject({

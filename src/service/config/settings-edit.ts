@@ -1,8 +1,15 @@
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
+import { z } from 'zod'
 import { otherLimitNames } from '#contract/limits.ts'
-import { limitScopes, type SettingsChange, type SettingsEdits } from '#pages/console/settings-wire.ts'
+import {
+  limitScopes,
+  type PriceSetting,
+  type SettingsChange,
+  type SettingsEdits,
+} from '#pages/console/settings-wire.ts'
 import type { ConfigPath } from './config-values.ts'
 import { editYaml, type YamlEdit, YamlLayoutError } from './edit-yaml.ts'
+import { modelKinds } from './model-config.ts'
 import { YamlFile } from './yaml-file.ts'
 
 /** The settings that owners may change in the console: prices, the plan, limits, and which models are on. */
@@ -20,7 +27,7 @@ export function editableOf(text: string): Omit<SettingsEdits, 'version' | 'isLoa
     plan: file.plan === 'partner' ? 'partner' : 'default',
     models: modelsOf(file).map(({ id, type, enabled, price }) => ({
       ...{ model: String(id), type: String(type), isOn: enabled !== false },
-      prices: amountsOf(price).map(({ path, usd }) => ({ name: path.join('.'), usd })),
+      prices: pricesOf(String(type), price),
     })),
     limits: limitScopes.flatMap(scope =>
       Object.entries(mapOf(limits[scope])).map(([name, counts]) => {
@@ -52,14 +59,8 @@ export function withChanges(text: string, changes: readonly SettingsChange[]): s
 
 function editsOf(file: Raw, change: SettingsChange): YamlEdit[] {
   switch (change.kind) {
-    case 'price': {
-      const model = indexOf(file, change.model)
-      const amounts = amountsOf(modelsOf(file)[model]?.price)
-      const amount = amounts.find(({ path }) => path.join('.') === change.price)
-      if (!amount) throw new ChangeRefused(`${change.model} has no price ${change.price} in the file.`)
-      const [before, value] = [Number(amount.usd), Number(change.usd)]
-      return before === value ? [] : [{ path: ['models', model, 'price', ...amount.path], value }]
-    }
+    case 'price':
+      return priceEdits(file, change)
     case 'model':
       // Models are on by default, so the setting is present only for a model that is off.
       return [
@@ -81,6 +82,19 @@ function editsOf(file: Raw, change: SettingsChange): YamlEdit[] {
   }
 }
 
+function priceEdits(file: Raw, { model, price: name, usd }: SettingsChange & { kind: 'price' }): YamlEdit[] {
+  const index = indexOf(file, model)
+  const { type, price } = modelsOf(file)[index] ?? {}
+  const amount = amountsOf(price).find(({ path }) => path.join('.') === name)
+  const path = amount?.path ?? name.split('.')
+  const slot = slotsOf(priceOfType(String(type))).find(each => isAt(each, path))
+  const isAddable = slot && usd !== null && hasGoodNames(slot, path) && valueAt(price, path) === undefined
+  if (!amount && !isAddable) throw new ChangeRefused(`${model} has no price ${name} in the file.`)
+  if (usd === null && !slot?.isOptional) throw new ChangeRefused(`${model} needs its price ${name}.`)
+  const value = usd === null ? undefined : Number(usd)
+  return amount && Number(amount.usd) === value ? [] : [{ path: ['models', index, 'price', ...path], value }]
+}
+
 function indexOf(file: Raw, model: string): number {
   const index = modelsOf(file).findIndex(({ id }) => id === model)
   if (index < 0) throw new ChangeRefused(`There is no model ${model} in the file.`)
@@ -93,6 +107,51 @@ const mapOf = (value: unknown): Raw =>
 const modelsOf = (file: Raw): Raw[] => (Array.isArray(file.models) ? file.models.map(mapOf) : [])
 
 const countOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
+/** A price that the schema of a type allows. */
+interface PriceSlot {
+  /** A star stands for a name that the operator chooses. */
+  path: readonly string[]
+  isOptional: boolean
+}
+
+const chosenName = '*'
+/** Such as a resolution. */
+const isChosenName = (name: string): boolean => /^[A-Za-z0-9][\w-]{0,9}$/.test(name)
+
+const priceOfType = (type: string): z.core.$ZodType | null =>
+  (modelKinds.find(kind => kind.type === type)?.shape.price as z.core.$ZodType | undefined) ?? null
+
+/** The amounts that a schema allows, in its order. */
+function slotsOf(schema: z.core.$ZodType | null, path: readonly string[] = [], isOptional = false): PriceSlot[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return slotsOf(schema.unwrap(), path, true)
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).flatMap(([name, inside]) => slotsOf(inside, [...path, name], isOptional))
+  if (schema instanceof z.ZodRecord) return slotsOf(schema.valueType, [...path, chosenName], true)
+  // Amounts are parsed from text; a price's other settings, such as its unit, are words.
+  return schema instanceof z.ZodPipe ? [{ path, isOptional }] : []
+}
+
+const isAt = ({ path: slot }: PriceSlot, path: readonly string[]): boolean =>
+  slot.length === path.length && slot.every((part, at) => part === chosenName || part === path[at])
+
+const hasGoodNames = ({ path: slot }: PriceSlot, path: readonly string[]): boolean =>
+  slot.every((part, at) => part !== chosenName || isChosenName(path[at] ?? ''))
+
+const valueAt = (inside: unknown, path: readonly string[]): unknown =>
+  path.reduce((value, name) => (Object.hasOwn(mapOf(value), name) ? mapOf(value)[name] : undefined), inside)
+
+/** The prices of the file, and those that can be added. One that comes from a variable is neither. */
+function pricesOf(type: string, price: unknown): PriceSetting[] {
+  const slots = slotsOf(priceOfType(type))
+  const isOptional = (path: readonly string[]) => slots.some(slot => slot.isOptional && isAt(slot, path))
+  return [
+    ...amountsOf(price).map(({ path, usd }) => ({ name: path.join('.'), usd, isOptional: isOptional(path) })),
+    ...slots
+      .filter(slot => slot.isOptional && (slot.path.includes(chosenName) || valueAt(price, slot.path) === undefined))
+      .map(({ path }) => ({ name: path.join('.'), usd: null, isOptional: true })),
+  ]
+}
 
 const amount = /^\d+(\.\d+)?$/
 

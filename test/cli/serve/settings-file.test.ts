@@ -59,7 +59,7 @@ async function opened(at = path) {
   return { version, file: settingsFileOf({ path: at, env, started: config.file, loaded: () => version, reload }) }
 }
 
-const price = (usd: string, model = 'chat', name = 'inputPerMillionUsd'): SettingsChange => ({
+const price = (usd: string | null, model = 'chat', name = 'inputPerMillionUsd'): SettingsChange => ({
   ...{ kind: 'price', model, price: name, usd },
 })
 const limit = (name: string, requestsPerMinute: number | null, scope: 'types' | 'models' | 'apiKey' = 'types') => ({
@@ -93,6 +93,24 @@ describe('a change replaces its own setting, and no other byte of the file', () 
     ],
     ['the plan', [{ kind: 'plan', plan: 'partner' }], ['-plan: default', '+plan: partner']],
     ['a model that is off', [off('chat')], ['+    enabled: false']],
+    [
+      'a price that the file does not have yet',
+      [price('0.06', 'chat', 'cachedInputPerMillionUsd')],
+      ['+      cachedInputPerMillionUsd: 0.06'],
+    ],
+    [
+      'a price of a name to choose',
+      [price('0.03', 'video', 'perSecondUsd.720p')],
+      ['-    price: { perSecondUsd: { all: 0.02 } }', '+    price: { perSecondUsd: { "720p": 0.03, all: 0.02 } }'],
+    ],
+    [
+      'a default price',
+      [price('0.01', 'video', 'audioPerSecondUsd')],
+      [
+        '-    price: { perSecondUsd: { all: 0.02 } }',
+        '+    price: { audioPerSecondUsd: 0.01, perSecondUsd: { all: 0.02 } }',
+      ],
+    ],
     [
       'a limit',
       [limit('image', 20)],
@@ -129,6 +147,46 @@ describe('a change replaces its own setting, and no other byte of the file', () 
   })
 })
 
+describe('optional prices', () => {
+  const prices = async (model: string) => {
+    const { file } = await opened()
+    return (await file.check()).edits?.models.find(each => each.model === model)?.prices
+  }
+
+  test('are listed, with those that can be added; one of a variable is neither', async () => {
+    expect(await prices('chat')).toEqual([
+      { name: 'inputPerMillionUsd', usd: '0.6', isOptional: false },
+      { name: 'outputPerMillionUsd', usd: '2.40', isOptional: false },
+      { name: 'cachedInputPerMillionUsd', usd: null, isOptional: true },
+      { name: 'cacheWritePerMillionUsd', usd: null, isOptional: true },
+    ])
+    expect((await prices('small'))?.map(({ name }) => name)).toEqual([
+      ...['inputPerMillionUsd', 'cachedInputPerMillionUsd', 'cacheWritePerMillionUsd'],
+    ])
+    expect(await prices('video')).toEqual([
+      { name: 'perSecondUsd.all', usd: '0.02', isOptional: true },
+      { name: 'perSecondUsd.*', usd: null, isOptional: true },
+      { name: 'audioPerSecondUsd', usd: null, isOptional: true },
+      { name: 'referencePerSecondUsd', usd: null, isOptional: true },
+    ])
+  })
+
+  test('that were added are removed again without a trace', async () => {
+    for (const [model, name] of [
+      ['chat', 'cacheWritePerMillionUsd'],
+      ['small', 'cachedInputPerMillionUsd'],
+      ['video', 'perSecondUsd.1080p'],
+    ] as const) {
+      const first = await opened()
+      await first.file.change({ version: first.version, changes: [price('0.5', model, name)] }, async () => {})
+      expect((await prices(model))?.find(each => each.name === name)).toMatchObject({ usd: '0.5', isOptional: true })
+      const next = await opened()
+      await next.file.change({ version: next.version, changes: [price(null, model, name)] }, async () => {})
+      expect(await readFile(path, 'utf8')).toBe(text)
+    }
+  })
+})
+
 test('the former file stays beside it, with its mode; a link stays one', async () => {
   await chmod(path, 0o640)
   const link = join(folder, 'linked.yaml')
@@ -157,6 +215,12 @@ describe('what is refused changes nothing, and is not noted', () => {
     ['a model that is not there', [price('1', 'none')], /There is no model none/],
     ['a price that is not there', [price('1', 'chat', 'perImageUsd')], /has no price perImageUsd/],
     ['a path for a price', [price('1', 'chat', 'upstreams.0.weight')], /has no price/],
+    ['a required price that would go', [price(null)], /chat needs its price inputPerMillionUsd/],
+    ['the last of a price’s amounts', [price(null, 'video', 'perSecondUsd.all')], /would be invalid/],
+    ['a price that is not there and would go', [price(null, 'chat', 'cachedInputPerMillionUsd')], /has no price/],
+    ['a price of another type', [price('1', 'chat', 'perSecondUsd.720p')], /has no price/],
+    ['a name that is no resolution', [price('1', 'video', 'perSecondUsd.__proto__')], /has no price/],
+    ['a name with a star', [price('1', 'video', 'perSecondUsd.*')], /has no price/],
     ['a price of a variable', [price('1', 'small', 'outputPerMillionUsd')], /has no price/],
     ['more digits than an amount has', [price('0.0000001')], /would be invalid: line \d+, models\[0\]\.price/],
     ['a limit of no type', [limit('nothing', 1)], /would be invalid/],
