@@ -10,7 +10,7 @@ export interface ModelRow {
   waiting: number
   /** How many calls may wait, and how long; null if it runs on a single engine. */
   queue: { length: number; waitMs: number } | null
-  /** Whether one of its engines can be tried with a small probe. */
+  /** Whether one of its engines can be tried with a small call. */
   isTriable: boolean
   upstreams: UpstreamRow[]
 }
@@ -26,9 +26,11 @@ export interface UpstreamRow {
   failures: number
 }
 
-/** `POST /api/models/try`: the result of one probe. */
+/** `POST /api/models/try`: what came of one call. */
 export interface ModelTried {
   outcome: 'works' | 'refused' | 'busy' | 'silent' | 'failed'
   tookMs: number
   said: string
+  /** The image or the speech, if there is one. */
+  made: { type: string; base64: string } | null
 }

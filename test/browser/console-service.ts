@@ -12,6 +12,7 @@ import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { OperatorRole } from '#pages/console/wire.ts'
 import { storePayment } from '#payments/payment/payment.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
+import { modelKinds } from '#service/config/model-config.ts'
 import { Listener } from '#service/http/listener.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { landed, signedPayment } from '../payments/driver-world.ts'
@@ -64,12 +65,19 @@ async function configOnDisk() {
   }
 }
 
-/** The demo's chat runs on an engine that answers a probe. */
+const triable: readonly string[] = ['demo-chat', 'demo-image', 'demo-speech']
+
+/** Some of the demo's models run on an engine that can be tried. */
 const modelsToTry: OpenServiceOptions['models'] = engines =>
   demoModels(engines).map(model => {
-    if (model.id !== 'demo-chat') return model
+    if (!triable.includes(model.id)) return model
     const state = { name: 'near', weight: 1, concurrency: 8, state: 'up', running: 0, calls: 0, failures: {} } as const
-    const tryOne = async () => ({ outcome: 'works', word: null }) as const
+    const trial = modelKinds.find(({ type }) => type === model.type)?.trial
+    const tryOne = async () => {
+      const call = { engineModel: model.engineModel, signal: AbortSignal.timeout(10_000) }
+      const made = await trial?.(model.engine as never, model as never, call)
+      return { outcome: 'works', word: null, ...(made ? { made } : {}) } as const
+    }
     return {
       ...model,
       upstreams: { states: () => [state], waiting: () => 0, queue: { length: 100, waitMs: 30_000 }, tryOne },

@@ -139,12 +139,20 @@ withChromium('the console in a browser', browser => {
     const { view, complaints, open } = await visit()
     await open('/models')
     await shows(view, 'USD per million')
-    await view.getByRole('button', { name: 'Try near of demo-chat' }).click()
-    const dialog = view.getByRole('dialog', { name: 'Try near of demo-chat' })
-    await dialog.getByText('its provider charges you').waitFor()
-    await expectNoFinding(view, 'a dialog')
-    await dialog.getByRole('button', { name: 'Send one probe' }).click()
-    await said(view, /^near of demo-chat: works after \d+ ms\. It answered\.$/)
+    await shows(view, 'Video and music have no Try')
+    for (const [model, isShown] of [
+      ['demo-chat', null],
+      ['demo-image', `document.querySelector('.made img').naturalWidth > 0`],
+      ['demo-speech', `document.querySelector('.made audio').readyState > 0`],
+    ] as const) {
+      await view.getByRole('button', { name: `Try near of ${model}` }).click()
+      const dialog = view.getByRole('dialog', { name: `Try near of ${model}` })
+      await dialog.getByText('its provider charges you').waitFor()
+      await dialog.getByRole('button', { name: 'Send one request' }).click()
+      await said(view, new RegExp(`^near of ${model}: works after .* It answered\\.$`))
+      if (isShown) await expect.poll(() => view.evaluate(isShown), { timeout: 30_000 }).toBe(true)
+      await expectNoFinding(view, `what ${model} made`)
+    }
     await open('/acts?act=model.try')
     await shows(view, 'demo-chat, near')
     expect(complaints).toEqual([])

@@ -9,6 +9,8 @@ import {
   type PoolOptions,
   probeMs,
   type Tried,
+  type TriedMedia,
+  trialMs,
   type Upstream,
   UpstreamCounts,
   UpstreamHealth,
@@ -26,6 +28,8 @@ export interface Member<Engine> extends Upstream<Engine> {
   turn: number
   /** Sends the upstream a small request on our own account. */
   probe: ((signal: AbortSignal) => Promise<unknown>) | null
+  /** The same at an operator's request, with what it made. */
+  trial: ((signal: AbortSignal) => Promise<TriedMedia>) | null
 }
 
 /** Who calls, and which upstreams the call has already tried. */
@@ -42,13 +46,14 @@ export class PoolMembers<Engine> {
   readonly #news: UpstreamNews | null
   #callMs = usualCallMs
 
-  constructor({ upstreams, clock, news, probe }: Omit<PoolOptions<Engine>, 'queue'>) {
+  constructor({ upstreams, clock, news, probe, trial }: Omit<PoolOptions<Engine>, 'queue'>) {
     this.#clock = clock
     this.#news = news ?? null
     this.all = upstreams.map(upstream => ({
       ...upstream,
       ...{ health: new UpstreamHealth(clock), running: 0, counts: upstream.counts ?? new UpstreamCounts(), turn: 0 },
       probe: probe ? signal => probe(upstream.engine, { engineModel: upstream.engineModel, signal }) : null,
+      trial: trial ? signal => trial(upstream.engine, { engineModel: upstream.engineModel, signal }) : null,
     }))
   }
 
@@ -126,17 +131,21 @@ export class PoolMembers<Engine> {
   }
 
   /**
-   * Sends one probe that an operator requested. If the upstream answers, it is back in service; a failure changes
-   * nothing, because the usual rules decide. Null if the model has no probe, or no upstream of this name.
+   * Sends one trial that an operator requested. An answer brings the upstream back into service; a failure changes
+   * nothing, because the usual rules decide. Null if the model has no trial, or no upstream of this name.
    */
   async tryOne(name: string): Promise<Tried | null> {
     const member = this.named(name)
-    if (!member?.probe) return null
-    const signal = AbortSignal.timeout(probeMs)
+    if (!member?.trial && !member?.probe) return null
+    const signal = AbortSignal.timeout(member.trial ? trialMs : probeMs)
     try {
-      await inRequest(ourOwn, () => member.probe?.(signal))
+      const made = await inRequest(ourOwn, async () => {
+        if (member.trial) return { made: await member.trial(signal) }
+        await member.probe?.(signal)
+        return {}
+      })
       this.#works(member)
-      return { outcome: 'works', word: null }
+      return { outcome: 'works', word: null, ...made }
     } catch (error) {
       const word = failureWord(error)
       if (signal.aborted) return { outcome: 'silent', word }

@@ -257,7 +257,7 @@ export class UpstreamPool<Engine> {
     return this.#members.states
   }
 
-  /** Sends one probe that an operator requested; null if the model has no probe, or no upstream of this name. */
+  /** Sends one trial that an operator requested; null if the model has none, or no upstream of this name. */
   tryOne(name: string): Promise<Tried | null> {
     return this.#members.tryOne(name)
   }

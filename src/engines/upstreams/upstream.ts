@@ -13,6 +13,9 @@ export const probeEveryMs = 5_000
  */
 export const probeMs = 20_000
 
+/** The same for a trial that makes an image or speech. */
+export const trialMs = 60_000
+
 /** Tokens that a probe may generate: the minimum that all engines accept. */
 export const probeTokens = 16
 
@@ -86,7 +89,17 @@ export interface PoolOptions<Engine> {
    * expensive: then only refused connections leave an upstream out.
    */
   probe?: Probe<Engine>
+  /** What an operator's trial sends, for models whose calls are too expensive to probe by themselves. */
+  trial?: Trial<Engine>
 }
+
+/** Media that a trial made, for the operator to judge. */
+export interface TriedMedia {
+  type: string
+  bytes: Uint8Array
+}
+
+export type Trial<Engine> = (engine: Engine, call: { engineModel: string; signal: AbortSignal }) => Promise<TriedMedia>
 
 export type Probe<Engine> = (engine: Engine, call: { engineModel: string; signal: AbortSignal }) => Promise<unknown>
 
@@ -103,10 +116,11 @@ export interface UpstreamState {
   failures: Readonly<Record<string, number>>
 }
 
-/** The result of one probe that an operator requested; `word` names the kind of error. */
+/** What came of one trial that an operator requested; `word` names the kind of error. */
 export interface Tried {
   outcome: 'works' | 'refused' | 'busy' | 'silent' | 'failed'
   word: string | null
+  made?: TriedMedia
 }
 
 /**

@@ -27,6 +27,7 @@ const contentPolicy = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' blob:",
+  'media-src blob:',
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -23,9 +23,16 @@ interface SoldModel {
     waiting(): number
     states(): readonly UpstreamOfModel[]
     queue: { length: number; waitMs: number }
-    /** Sends one small probe; absent if every call of such a model is expensive. */
-    tryOne?(name: string): Promise<{ outcome: ModelTried['outcome']; word: string | null } | null>
+    /** Sends one small call; absent if every call of such a model is expensive. */
+    tryOne?(name: string): Promise<TriedEngine | null>
   }
+}
+
+/** What came of one call of our own. */
+interface TriedEngine {
+  outcome: ModelTried['outcome']
+  word: string | null
+  made?: { type: string; bytes: Uint8Array }
 }
 
 interface UpstreamOfModel extends Omit<UpstreamRow, 'failures'> {

@@ -56,7 +56,7 @@ async function tryOne({ body, session }: Asked, context: RouteContext): Promise<
   if (!state) throw new PageRefusal(404, 'There is no such upstream.', 'Reload the page.')
   if (!upstreams?.tryOne)
     throw new PageRefusal(
-      ...([409, 'Every call of a model of this type is expensive, so it has no probe.'] as const),
+      ...([409, 'Every call of a model of this type is long or needs a file, so it cannot be tried here.'] as const),
       'Buy one with a key of your own, in a client.',
     )
   const act = { actor: `console: ${session.by}`, act: 'model.try' as const, subject: `${model}, ${upstream}` }
@@ -68,10 +68,21 @@ async function tryOne({ body, session }: Asked, context: RouteContext): Promise<
   const beganMs = performance.now()
   const tried = await upstreams.tryOne(upstream)
   const tookMs = Math.round(performance.now() - beganMs)
-  const { outcome, word } = tried ?? { outcome: 'failed', word: null }
-  await commitAct(context, { ...act, after: { outcome, word, tookMs } }, [])
-  return { outcome, tookMs, said: word === null ? sentences[outcome] : `${sentences[outcome]} (${word})` }
+  const { outcome, word, made } = tried ?? { outcome: 'failed', word: null }
+  await commitAct(
+    context,
+    { ...act, after: { outcome, word, tookMs, ...(made ? { bytes: made.bytes.length } : {}) } },
+    [],
+  )
+  const said = word === null ? sentences[outcome] : `${sentences[outcome]} (${word})`
+  if (!made) return { outcome, tookMs, said, made: null }
+  if (made.bytes.length > shownBytes)
+    return { outcome, tookMs, said: `${said} What it made is too large to show.`, made: null }
+  return { outcome, tookMs, said, made: { type: made.type, base64: Buffer.from(made.bytes).toString('base64') } }
 }
+
+/** An image of 1,024 pixels on each side has two. */
+const shownBytes = 8 * 1024 * 1024
 
 async function allowOne({ store, clock }: Pick<RouteContext, 'store' | 'clock'>): Promise<void> {
   const begun = await store.read

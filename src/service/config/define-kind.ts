@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
-import type { Probe } from '#engines/upstreams/upstream.ts'
+import type { Probe, TriedMedia } from '#engines/upstreams/upstream.ts'
 import type { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import type { Log } from '#host/log.ts'
 import type { Model } from '../models/model.ts'
@@ -111,6 +111,12 @@ export interface ModelKind<Type extends Model['type'] = Model['type'], Shape ext
   members(config: z.output<z.ZodObject<Shape>>): OwnMembers<Type>
   /** A small call of our own that tests whether such an engine works; absent if every call is expensive. */
   probe?: Probe<EngineOf<Type>>
+  /** A call that an owner sends to see what such an engine makes, where a probe would be too expensive. */
+  trial?(
+    engine: EngineOf<Type>,
+    config: z.output<z.ZodObject<Shape>>,
+    call: { engineModel: string; signal: AbortSignal },
+  ): Promise<TriedMedia>
   /** Combines several upstreams into one engine. */
   pooled(pool: UpstreamPool<EngineOf<Type>>): EngineOf<Type>
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '#contract/time.ts'
-import { type Probe, type Upstream, UpstreamCounts } from '#engines/upstreams/upstream.ts'
+import { type Probe, type Trial, type Upstream, UpstreamCounts } from '#engines/upstreams/upstream.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import { once } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
@@ -73,6 +73,7 @@ function modelOver(
     queue: config.queue,
     clock: around.clock ?? systemClock,
     ...(kind.probe ? { probe: kind.probe as Probe<AnyEngine> } : {}),
+    ...trialOf(kind, config),
     news: {
       leftOut: (upstream, reason) =>
         log.warn({ model: id, upstream, reason }, 'An upstream is out of service for a while.'),
@@ -86,10 +87,14 @@ function modelOver(
     engineModel: upstreams[0]?.engineModel ?? id,
     upstreams: {
       ...{ states: () => pool.states, waiting: () => pool.waiting, queue: config.queue },
-      ...(kind.probe ? { tryOne: (name: string) => pool.tryOne(name) } : {}),
+      ...(kind.probe || kind.trial ? { tryOne: (name: string) => pool.tryOne(name) } : {}),
     },
     engine: kind.pooled(pool as UpstreamPool<never>),
   } as unknown as Model
+}
+
+function trialOf({ trial }: (typeof modelKinds)[number], config: ModelConfig): { trial?: Trial<AnyEngine> } {
+  return trial ? { trial: (engine, call) => trial(engine as never, config as never, call) } : {}
 }
 
 function openUpstream(

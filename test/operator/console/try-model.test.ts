@@ -33,6 +33,16 @@ models:
     enabled: false
     durations: [4s]
     price: { perSecondUsd: { all: 0.2 } }
+    upstreams: [{ engine: demo }]
+  - id: picture
+    type: image
+    longestSide: 250
+    price: { perImageUsd: 0.01 }
+    upstreams: [{ engine: demo }]
+  - id: voice
+    type: tts
+    voices: [alto]
+    price: { perMillionCharactersUsd: 15 }
     upstreams: [{ engine: demo }]`,
         {},
       )
@@ -63,11 +73,13 @@ test('the page shows prices, the queue, shares and health', async () => {
       ],
     },
     { model: 'film', isOff: true, prices: [expect.stringMatching(/^0\.2 USD per second/)], isTriable: false },
+    { model: 'picture', isTriable: true },
+    { model: 'voice', isTriable: true },
   ])
 })
 
 test('a probe is small, is charged to nobody, and its outcome and time are in the log', async () => {
-  expect(await tried('near')).toMatchObject({ outcome: 'works', said: 'It answered.' })
+  expect(await tried('near')).toMatchObject({ outcome: 'works', said: 'It answered.', made: null })
   expect(server.seen.map(({ body }) => [body.model, body.max_tokens])).toEqual([['inner', 16]])
   expect((await acts()).map(row => [row.act, row.actor, row.subject])).toEqual([
     ['model.try', 'console: ada', 'one, near'],
@@ -80,6 +92,21 @@ test('a probe is small, is charged to nobody, and its outcome and time are in th
   const { read } = opened.service.store
   expect(await read.selectFrom('entry').select('id').execute()).toEqual([])
   expect(await read.selectFrom('hold').selectAll().execute()).toEqual([])
+})
+
+test.each([
+  ['picture', /^image\/png$/],
+  ['voice', /^audio\/(mpeg|flac|wav)$/],
+])('what a trial of %s makes is shown to the owner, and is in no log', async (model, type) => {
+  const answered = await attempt({ model, upstream: 'demo-1' })
+  const { outcome, made } = (await answered.json()) as ModelTried
+  expect([outcome, made?.type]).toEqual(['works', expect.stringMatching(type)])
+  const bytes = Buffer.from(made?.base64 ?? '', 'base64')
+  // The largest side that the model makes, and can be divided as it wants.
+  if (model === 'picture') expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([248, 248])
+  expect(JSON.parse((await acts())[1]?.after_change ?? '')).toMatchObject({ outcome: 'works', bytes: bytes.length })
+  const { read } = opened.service.store
+  expect(await read.selectFrom('entry').select('id').execute()).toEqual([])
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SpeechFormat } from '#contract/operations/audio.ts'
+import { SpeechFormat, speechTypes } from '#contract/operations/audio.ts'
 import { pooledMusic, pooledSpeech, pooledTranscription } from '#engines/upstreams/pooled-engines.ts'
 import { count, PerMillionUsd, Usd } from '../config-values.ts'
 import { defineModelKind } from '../define-kind.ts'
@@ -10,6 +10,9 @@ const Name = z.string().min(1).max(200)
 const Speed = z.number().min(0.25).max(4)
 
 const daySeconds = 24 * 60 * 60
+
+/** Formats that every browser plays, the smallest first. */
+const trialFormats = ['mp3', 'flac', 'wav'] as const
 
 export const speechKind = defineModelKind({
   type: 'tts',
@@ -42,6 +45,13 @@ export const speechKind = defineModelKind({
     ...(voiceCloning === undefined ? {} : { voiceCloning: { mode: 'zero_shot' as const, ...voiceCloning } }),
     price: { perCharacterPicoUsd: price.perMillionCharactersUsd },
   }),
+  trial: async (engine, { voices: [voice], formats }, call) => {
+    const made = (await engine.formats?.()) ?? formats
+    const format = trialFormats.find(each => formats.includes(each) && made.includes(each))
+    if (!format) throw new Error('The engine makes no format that a browser plays.')
+    const bytes = await engine.speak({ ...call, request: { text: 'This is a test.', voice, format, speed: 1 } })
+    return { type: speechTypes[format], bytes }
+  },
   pooled: pooledSpeech,
 })
 

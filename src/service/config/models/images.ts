@@ -78,6 +78,9 @@ export const backgroundKind = defineModelKind({
   pooled: pooledBackgrounds,
 })
 
+/** Pixels on each side of an owner's trial: what a request without a size gets, because many engines make no smaller one. */
+const trialSide = 1_024
+
 export const imageKind = defineModelKind({
   type: 'image',
   shape: {
@@ -92,5 +95,13 @@ export const imageKind = defineModelKind({
     price: z.strictObject({ perImageUsd: Usd }),
   },
   members: ({ price, ...members }) => ({ ...members, price: { perImageMicroUsd: price.perImageUsd } }),
+  trial: async (engine, { formats: [format], longestSide, sideDivisor }, call) => {
+    const side = Math.min(trialSide, longestSide)
+    const pixels = side - (side % sideDivisor)
+    const request = { prompt: 'A red apple on a white table.', width: pixels, height: pixels, count: 1, format }
+    const [bytes] = await engine.generate({ ...call, request })
+    if (!bytes) throw new Error('The engine made no image.')
+    return { type: `image/${format}`, bytes }
+  },
   pooled: pooledImages,
 })
