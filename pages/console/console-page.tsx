@@ -20,6 +20,7 @@ import { OneRequestPage } from './request.tsx'
 import { me } from './session.ts'
 import { SettingsPage } from './settings.tsx'
 import { SignInPage } from './sign-in.tsx'
+import { UsagePage } from './usage.tsx'
 import type { Me, Told } from './wire.ts'
 import { YourSignInPage } from './your-sign-in.tsx'
 
@@ -27,6 +28,7 @@ const sections: readonly Section[] = [
   { path: '/', title: 'Overview', page: OverviewPage },
   { path: '/customers', title: 'Customers', page: CustomersPage },
   { path: '/customer', title: 'Customer', page: OneCustomerPage, isHidden: true },
+  { path: '/usage', title: 'Usage', page: UsagePage },
   { path: '/ledger', title: 'Ledger', page: LedgerPage },
   { path: '/request', title: 'Request', page: OneRequestPage, isHidden: true },
   { path: '/payments', title: 'Payments', page: PaymentsPage },

@@ -65,6 +65,7 @@ function Sections({ page, refresh }: { page: CustomerPage; refresh(): Promise<vo
       </div>
       <p>
         <a href={`/ledger?${new URLSearchParams({ customer: customer.customer })}`}>Entries of the ledger</a> ·{' '}
+        <a href={`/usage?${new URLSearchParams({ customer: customer.customer })}`}>Usage by day and model</a> ·{' '}
         <a href={`/jobs?${new URLSearchParams({ customer: customer.customer })}`}>Jobs</a>
       </p>
       <h2>Charged by day (UTC)</h2>

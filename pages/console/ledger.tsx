@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { postBlob, postJson, refusedOf } from '../kit/api.ts'
-import { saveBlob } from '../kit/csv.ts'
+import { postJson, refusedOf } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
 import { count, exactUsd, utcTime } from '../kit/format.ts'
 import { Choice, DayField, filterOf, Search } from '../kit/list.tsx'
 import { type Column, Table } from '../kit/table.tsx'
-import { Time } from '../kit/text.tsx'
+import { CopyText, Time } from '../kit/text.tsx'
 import type { Refused } from '../kit/wire.ts'
+import { useCsv } from './csv-button.tsx'
 import { CustomerLink, List, RequestLink } from './list.tsx'
 import { exact } from './operator.ts'
 import { me } from './session.ts'
@@ -35,18 +35,7 @@ const filters = ['customer', 'kind', 'model', 'request', 'from', 'to'] as const
 
 /** Entries, and whether they add up. */
 export function LedgerPage(): JSX.Element {
-  const refused = useSignal<Refused | null>(null)
-  const isBusy = useSignal(false)
-  const save = async () => {
-    isBusy.value = true
-    refused.value = null
-    try {
-      saveBlob('entries.csv', await postBlob('/api/operator/entries.csv', filterOf(...filters)))
-    } catch (error) {
-      refused.value = refusedOf(error)
-    }
-    isBusy.value = false
-  }
+  const csv = useCsv('entries', filterOf(...filters))
   return (
     <>
       <Audit />
@@ -58,11 +47,9 @@ export function LedgerPage(): JSX.Element {
         <Search label="Request" name="request" />
         <DayField label="From (UTC)" name="from" />
         <DayField label="Before (UTC)" name="to" />
-        <button type="button" disabled={isBusy.value} onClick={save}>
-          {isBusy.value ? 'Saving…' : 'Save all as CSV'}
-        </button>
+        {csv.button}
       </p>
-      <RefusedNote refused={refused.value} />
+      {csv.refusal}
       <List
         name="entries"
         caption="Entries"
@@ -72,6 +59,24 @@ export function LedgerPage(): JSX.Element {
         empty="No entries found."
       />
     </>
+  )
+}
+
+/** Only a command can do it, because it must also work where the service does not. */
+function Backup(): JSX.Element {
+  const file = `ledger-${new Date().toISOString().slice(0, 10)}.db`
+  return (
+    <details>
+      <summary>Back up and restore</summary>
+      <p>Run this on the service’s machine, in the folder of farebox.yaml. The service keeps running.</p>
+      <p>
+        <CopyText text={`farebox backup ${file} --with-secret`} what="the command that backs up" />
+      </p>
+      <p>This restores the copy into a new folder:</p>
+      <p>
+        <CopyText text={`farebox restore ${file} --data restored`} what="the command that restores" />
+      </p>
+    </details>
   )
 }
 
@@ -133,6 +138,7 @@ function Audit(): JSX.Element {
           {shown.findingsLeftOff > 0 && <p>{count(shown.findingsLeftOff)} more are not shown.</p>}
         </>
       )}
+      <Backup />
     </section>
   )
 }

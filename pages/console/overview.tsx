@@ -100,6 +100,9 @@ function Shares({ overview: { byDay, byModel, byCustomer } }: { overview: Overvi
         <summary>By day, to the micro-USD</summary>
         <Table caption="Sums by UTC day" columns={dayColumns} rows={byDay} keyOf={({ day }) => day} empty="No days." />
       </details>
+      <p>
+        <a href="/usage">By day and model</a>
+      </p>
       <div class="halves">
         <section aria-labelledby="models-title">
           <h2 id="models-title">Models</h2>

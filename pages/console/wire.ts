@@ -350,6 +350,14 @@ export interface OperatorView {
   createdAtMs: number
 }
 
+/** Sums of one day, model or customer, or of several of them together. */
+export interface UsageView extends Sums {
+  day?: string
+  model?: string
+  customer?: string
+  name?: string | null
+}
+
 /** The answer of each query. */
 export interface OperatorReads {
   overview: Overview
@@ -358,6 +366,7 @@ export interface OperatorReads {
   payments: ListPage<PaymentView>
   jobs: ListPage<JobView>
   entries: ListPage<EntryView>
+  usage: ListPage<UsageView> & { totals: Sums }
   request: RequestView
   limits: Limits
   acts: ListPage<ActView>

@@ -14,6 +14,7 @@ const pages = [
   ['/', 'Overview', 'Revenue by day (UTC)'],
   ['/customers', 'Customers', 'Harbour Studio'],
   ['/customer?id=customer-0', 'Customer', 'Harbour Studio'],
+  ['/usage', 'Usage', 'demo-chat'],
   ['/ledger', 'Ledger', 'demo-chat'],
   ['/request?id=request-0-29-0', 'Request', 'Show the receipt'],
   ['/payments', 'Payments', 'unknown, stuck'],
@@ -135,7 +136,7 @@ withChromium('the console in a browser', browser => {
     expect(complaints).toEqual([])
   }, 60_000)
 
-  test('tries one engine of a model, and says that it may cost money', async () => {
+  test('tries an engine and says that it may cost money; shows its image, and plays its speech', async () => {
     const { view, complaints, open } = await visit()
     await open('/models')
     await shows(view, 'USD per million')
@@ -156,7 +157,7 @@ withChromium('the console in a browser', browser => {
     await open('/acts?act=model.try')
     await shows(view, 'demo-chat, near')
     expect(complaints).toEqual([])
-  }, 60_000)
+  }, 90_000)
 
   test('shows a change of a price before it is written, and writes it', async () => {
     const { view, complaints, open } = await visit()

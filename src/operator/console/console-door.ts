@@ -75,9 +75,13 @@ export class ConsoleDoor {
     const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
     if (!route) return refused(404, `There is no ${name}.`, 'Reload the page.')
     if (!mayUse(session.role, route))
-      return refused(403, `The role ${session.role} does not allow this.`, `It needs ${route.role}.`)
+      return refused(
+        403,
+        `The role ${session.role} does not allow this.`,
+        `An operator with the role ${route.role} can do it.`,
+      )
     const asked = { query, body, session, origin, address, device }
-    // What needs a proof depends on earlier actions, so two of them at once must not both read the same past.
+    // Whether a proof is needed depends on earlier actions, so two actions at once must not both read the same history.
     return typeof route.proof === 'function' ? this.#inTurn(() => this.#run(route, asked)) : this.#run(route, asked)
   }
 
