@@ -2,7 +2,7 @@
  * Searches a whole run of tests for the canaries: every temporary folder before it is removed, the command lines of all
  * processes, and everything that is printed. What each test's processes and sockets say is searched where the test runs.
  */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,9 @@ import { canariesBelow } from './search-files.ts'
 
 export default function setup(): () => Promise<void> {
   const found = new Set<string>()
-  const folder = mkdtempSync(join(quickFolder(), 'farebox-run-'))
+  const parent = quickFolder()
+  removeLeftFolders(parent)
+  const folder = mkdtempSync(join(parent, `farebox-run-${process.pid}-`))
   // A database of a test runs as another user.
   chmodSync(folder, 0o711)
   mkdirSync(setAsideIn(folder))
@@ -50,6 +52,27 @@ function quickFolder(): string {
   if (options === undefined || /\b(ro|noexec)\b/.test(options)) return tmpdir()
   const { bavail, bsize } = statfsSync(memoryFolder)
   return Math.min(bavail * bsize, freemem()) < roomBytes ? tmpdir() : memoryFolder
+}
+
+/** A run that was killed has left its folder, which may be in memory. */
+function removeLeftFolders(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const pid = /^farebox-run-(\d+)-/.exec(name)?.[1]
+    if (!pid || isRunning(Number(pid))) continue
+    try {
+      rmSync(join(parent, name), { recursive: true, force: true, maxRetries: 3 })
+    } catch {
+      // It is another user's.
+    }
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
 }
 
 function startThread(name: string, workerData: unknown, found: Set<string>): () => Promise<void> {
