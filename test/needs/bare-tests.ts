@@ -21,7 +21,6 @@ const alsoBare = [
   'build/free-tools',
   'examples/examples',
   'needs/needs',
-  'security/security',
   'service/video-transcription',
 ].map(name => `test/${name}.test.ts`)
 
