@@ -242,6 +242,17 @@ test('a link that was not used for a quarter of an hour opens nothing, and the n
   expect(await (await browser(page.link())).page?.text).toBe('shown')
 })
 
+test('a page that fails says so, and nothing of the reason', async () => {
+  const show = () => Promise.reject(new Error('EACCES: /home/ada/secret'))
+  const page = await openBrowserPage({ show, take: async () => null, usedLink: 'used', newLink: 'Ask again.' })
+  closing.push(() => page.close())
+  const opened = await fetch(page.link(), { redirect: 'manual' })
+  const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const answer = await fetch(opened.headers.get('location') ?? '', { headers: { cookie } })
+  const text = await answer.text()
+  expect([answer.status, text.includes('Ask again.'), text.includes('ada')]).toEqual([500, true, false])
+})
+
 test('the page notices the deposit, and a call without money names the address', async () => {
   let held = 0n
   const word = () => `0x${held.toString(16).padStart(64, '0')}`
