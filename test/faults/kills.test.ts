@@ -21,7 +21,7 @@ describe('a server that is killed under load', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('keeps everything that it acknowledged', { timeout: 180_000 }, async () => {
+  test('keeps everything that it acknowledged', { timeout: 300_000 }, async () => {
     const { book, findings, restartsMs, recovered } = await campaign.run()
     expect(findings.failures).toEqual([])
     expect([findings.lostMicroUsd, findings.driftMicroUsd, findings.holdsLeft]).toEqual([0n, 0n, 0])

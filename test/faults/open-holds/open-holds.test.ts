@@ -16,7 +16,7 @@ async function temporary(): Promise<string> {
 
 const ended = 'a start ends every hold that a kill left, and charges what they had written down'
 
-test(ended, { timeout: 120_000 }, async () => {
+test(ended, { timeout: 300_000 }, async () => {
   const folder = await temporary()
   const path = join(folder, 'farebox.db')
   const report = await startOnOpenHolds(holds, folder, `sqlite:${path}`, sqliteLedger(path))
@@ -24,7 +24,7 @@ test(ended, { timeout: 120_000 }, async () => {
 })
 
 withPostgres('on PostgreSQL', cluster => {
-  test(ended, { timeout: 120_000 }, async () => {
+  test(ended, { timeout: 300_000 }, async () => {
     const { url } = cluster()
     const report = await startOnOpenHolds(holds, await temporary(), url, postgresLedger(url))
     expect(report).toMatchObject({ left: holds, status: 200, failures: [] })

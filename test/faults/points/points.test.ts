@@ -22,7 +22,7 @@ describe('a server that is killed between two effects', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('keeps what it acknowledged, and repeats nothing', { timeout: 180_000 }, async () => {
+  test('keeps what it acknowledged, and repeats nothing', { timeout: 300_000 }, async () => {
     const { findings } = await campaign.run()
     expect(findings.failures).toEqual([])
     expect([...reached.keys()]).toEqual(only)

@@ -14,7 +14,7 @@ import { VirtualTime } from './virtual-time.ts'
 
 const order = (seed: number, steps: number) => ({ seed, steps, sometimes: new Sometimes() })
 
-test('thirty lives of a service under faults break no rule of the ledger', { timeout: 120_000 }, async () => {
+test('thirty lives of a service under faults break no rule of the ledger', { timeout: 300_000 }, async () => {
   const failures: string[] = []
   for (let seed = 1; seed <= 30; seed++) {
     const { failure, steps } = await runSeed(order(seed, 100))
@@ -123,7 +123,7 @@ const mistakes: [string, (unit: Unit) => Unit, RegExp][] = [
 describe('a release that', () => {
   test.each(mistakes)(
     '%s is caught, and its seed alone finds the mistake again',
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async (_, alter, rule) => {
       const alterStore = altered(alter)
       const found = await firstFailure(alterStore)
