@@ -56,7 +56,7 @@ async function check({ path, env, started, loaded }: ServedBy): Promise<Settings
   const text = await readFile(path, 'utf8')
   try {
     const { file } = await checkedWhole(text, env)
-    const { editableOf } = await import('#service/config/settings-edit.ts')
+    const { editableOf } = await import('./settings-edit.ts')
     const version = versionOf(text)
     return {
       ...{ faults: [], facts: configFacts(file), waitForRestart: settingsThatWait(started, file) },
@@ -77,7 +77,7 @@ interface Draft {
 
 async function drafted({ path, env }: ServedBy, { version, changes }: SettingsOrder): Promise<Draft> {
   const before = await unchanged(path, version)
-  const { ChangeRefused, shownText, withChanges } = await import('#service/config/settings-edit.ts')
+  const { ChangeRefused, shownText, withChanges } = await import('./settings-edit.ts')
   try {
     const after = withChanges(before, changes)
     if (after === before) throw refuse('These are the settings already.')

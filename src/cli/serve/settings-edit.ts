@@ -7,10 +7,10 @@ import {
   type SettingsChange,
   type SettingsEdits,
 } from '#pages/console/settings-wire.ts'
-import type { ConfigPath } from './config-values.ts'
+import type { ConfigPath } from '#service/config/config-values.ts'
+import { modelKinds } from '#service/config/model-config.ts'
+import { YamlFile } from '#service/config/yaml-file.ts'
 import { editYaml, type YamlEdit, YamlLayoutError } from './edit-yaml.ts'
-import { modelKinds } from './model-config.ts'
-import { YamlFile } from './yaml-file.ts'
 
 /** The settings that owners may change in the console: prices, the plan, limits, and which models are on. */
 

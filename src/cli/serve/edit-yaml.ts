@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument, type Scalar } from 'yaml'
-import { type ConfigPath, configAliases } from './config-values.ts'
+import { type ConfigPath, configAliases } from '#service/config/config-values.ts'
 
 /** What one edit writes at a path: a plain value, or nothing to remove the setting. */
 export interface YamlEdit {
