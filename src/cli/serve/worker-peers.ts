@@ -1,7 +1,7 @@
 /** What the workers of one service tell each other through the process that supervises them. */
 import type { Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { OperatedBlocks } from '#operator/queries/operator-context.ts'
+import type { OperatedBlocks } from '#operator/queries/operated-blocks.ts'
 import { faultsOf } from './config.ts'
 
 /** How long the other workers have: a reload creates engines, and a busy worker answers late. */

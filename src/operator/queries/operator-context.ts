@@ -1,6 +1,7 @@
 import type { Clock } from '#contract/time.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { OperatedBlocks } from './operated-blocks.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
 /**
@@ -17,17 +18,6 @@ export interface OperatorContext {
   payments?: OperatedPayments
   /** Runs queries without delaying requests; if absent, they run on this thread. */
   beside?: AskedBeside
-}
-
-/** Blocks of this process, or of all processes of a service. */
-export interface OperatedBlocks {
-  blocked(): Blocked[] | Promise<Blocked[]>
-  lift(subject: string): void | Promise<void>
-}
-
-interface Blocked {
-  subject: string
-  untilMs: number
 }
 
 /** What a look at a payment found. */

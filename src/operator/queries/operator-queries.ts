@@ -4,7 +4,8 @@ import { threadUrl } from '#host/workers/thread-entry.ts'
 import { type DatabasePlace, databasePlace } from '#ledger/store/open-store.ts'
 import { StoreError } from '#ledger/store/store.ts'
 import { refuse } from '../operator-refused.ts'
-import { type AskedBeside, type CsvPage, type CsvTable, NotAnswered, type OperatedBlocks } from './operator-context.ts'
+import type { OperatedBlocks } from './operated-blocks.ts'
+import { type AskedBeside, type CsvPage, type CsvTable, NotAnswered } from './operator-context.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
 export interface OperatorQueryTask {

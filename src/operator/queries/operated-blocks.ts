@@ -1,0 +1,13 @@
+/**
+ * Blocks of this process, or of all processes of a service. A file of its own, because the types of `farebox/service`
+ * show it, and must not show the store.
+ */
+export interface OperatedBlocks {
+  blocked(): Blocked[] | Promise<Blocked[]>
+  lift(subject: string): void | Promise<void>
+}
+
+interface Blocked {
+  subject: string
+  untilMs: number
+}
