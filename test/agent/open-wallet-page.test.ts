@@ -227,7 +227,7 @@ describe('nobody else gets in', () => {
 
   test('a body that is not short JSON decides nothing', async () => {
     expect(await decide({}, '{"id":')).toEqual({ status: 400, state: 'pending' })
-    expect(await decide({}, { more: 'x'.repeat(9_000) })).toEqual({ status: 400, state: 'pending' })
+    expect(await decide({}, { more: 'x'.repeat(9_000) })).toEqual({ status: 413, state: 'pending' })
   })
 
   test('a name that somebody’s DNS points here sees nothing', async () => {
