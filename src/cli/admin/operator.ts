@@ -54,8 +54,8 @@ export async function checkInput(command: string, operation: OperatorOperation, 
     throw wrongValue(command, flag, value, issueSentence(issue).replace(/^Must be /, ''))
 }
 
-/** Runs one operation for a command, on the running service or on the ledger itself. */
-export const operateBy =
+const operateOn =
+  (open: (place: LedgerPlace) => Promise<Operator>) =>
   (command: string) =>
   async <Name extends OperatorOperation>(
     operation: Name,
@@ -64,7 +64,7 @@ export const operateBy =
     io: CommandIo,
   ): Promise<OperatorAnswer<Name>> => {
     await checkInput(command, operation, input)
-    const operator = await openOperator(await servicePlaceOf(data, io.env))
+    const operator = await open(await servicePlaceOf(data, io.env))
     try {
       return await operator.operate(operation, input)
     } finally {
@@ -72,21 +72,15 @@ export const operateBy =
     }
   }
 
+/** Runs one operation for a command, on the running service or on the ledger itself. */
+export const operateBy = operateOn(place => openOperator(place))
+
 /** The same for what only a running service can do, such as asking a chain. */
-export const operateOnService =
-  (command: string) =>
-  async <Name extends OperatorOperation>(
-    operation: Name,
-    input: OperatorInput<Name>,
-    { data }: { data?: string | undefined },
-    io: CommandIo,
-  ): Promise<OperatorAnswer<Name>> => {
-    await checkInput(command, operation, input)
-    const { folder } = await servicePlaceOf(data, io.env)
-    const running = await runningService(folder)
-    if (!running) throw noServiceIn(folder)
-    return askedOperator(running, async error => Promise.reject(error)).operate(operation, input)
-  }
+export const operateOnService = operateOn(async ({ folder }) => {
+  const running = await runningService(folder)
+  if (!running) throw noServiceIn(folder)
+  return askedOperator(running, async error => Promise.reject(error))
+})
 
 /** Opens the running service if there is one, because one process owns a folder; otherwise the ledger itself. */
 export async function openOperator(ledger: LedgerPlace): Promise<Operator> {
