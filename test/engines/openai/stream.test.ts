@@ -41,7 +41,7 @@ test.each([
   },
 )
 
-test('chunks that are taken at once do not come again', async () => {
+test('chunks that are taken at once are not yielded too', async () => {
   const texts = ['a', 'b', 'c', 'd', 'e']
   const [engine] = await engineFor(async response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -34,7 +34,7 @@ models:
     durations: [4s]
     price: { perSecondUsd: { all: 0.2 } }
     upstreams: [{ engine: demo }]
-  - id: picture
+  - id: drawing
     type: image
     longestSide: 250
     price: { perImageUsd: 0.01 }
@@ -73,7 +73,7 @@ test('the page shows prices, the queue, shares and health', async () => {
       ],
     },
     { model: 'film', isOff: true, prices: [expect.stringMatching(/^0\.2 USD per second/)], isTriable: false },
-    { model: 'picture', isTriable: true },
+    { model: 'drawing', isTriable: true },
     { model: 'voice', isTriable: true },
   ])
 })
@@ -95,7 +95,7 @@ test('a probe is small, is charged to nobody, and its outcome and time are in th
 })
 
 test.each([
-  ['picture', /^image\/png$/],
+  ['drawing', /^image\/png$/],
   ['voice', /^audio\/(mpeg|flac|wav)$/],
 ])('what a trial of %s makes is shown to the owner, and is in no log', async (model, type) => {
   const answered = await attempt({ model, upstream: 'demo-1' })
@@ -103,7 +103,7 @@ test.each([
   expect([outcome, made?.type]).toEqual(['works', expect.stringMatching(type)])
   const bytes = Buffer.from(made?.base64 ?? '', 'base64')
   // The largest side that the model makes, and can be divided as it wants.
-  if (model === 'picture') expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([248, 248])
+  if (model === 'drawing') expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([248, 248])
   expect(JSON.parse((await acts())[1]?.after_change ?? '')).toMatchObject({ outcome: 'works', bytes: bytes.length })
   const { read } = opened.service.store
   expect(await read.selectFrom('entry').select('id').execute()).toEqual([])

@@ -131,7 +131,7 @@ const writeChunk: Write = (outgoing, piece) => {
 
 /**
  * Not ready before the headers are sent with a first piece, and while the socket is full. Pieces of one turn of the
- * event loop are sent in one write, which costs more than all else that is done for them. No later piece overtakes them,
+ * event loop are sent in one write, because no other step costs as much. No later piece overtakes them,
  * because whatever comes through the iterator takes more microtasks.
  */
 function readerNow(outgoing: ServerResponse): ReaderNow<string> {
