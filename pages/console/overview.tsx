@@ -9,7 +9,7 @@ import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
 import { CustomerLink, RequestLink } from './list.tsx'
 import { exact, micro, milliseconds, money, question, useLive } from './operator.ts'
-import type { DaySums, LiveFigures, ModelSums, Overview, RecentRequest, TimedRow } from './wire.ts'
+import type { DaySums, LiveFigures, ModelSums, Overview, RecentRequest, Sums, TimedRow } from './wire.ts'
 
 const dayMs = 86_400_000
 const spans = { '1': 'today', '7': '7 days', '30': '30 days' } as const
@@ -153,8 +153,7 @@ export const shareColumns = <Row extends { requests: number; chargedUsd: string 
   },
 ]
 
-export const dayColumns: readonly Column<DaySums>[] = [
-  { name: 'Day (UTC)', show: ({ day }) => day },
+export const sumColumns: readonly Column<Sums>[] = [
   { name: 'Requests', isNumber: true, show: ({ requests }) => count(requests) },
   { name: 'Charged', isNumber: true, show: ({ chargedUsd }) => exact(chargedUsd) },
   { name: 'Refunded', isNumber: true, show: ({ refundedUsd }) => exact(refundedUsd) },
@@ -162,6 +161,8 @@ export const dayColumns: readonly Column<DaySums>[] = [
   { name: 'Topped up', isNumber: true, show: ({ toppedUpUsd }) => exact(toppedUpUsd) },
   { name: 'Granted', isNumber: true, show: ({ grantedUsd }) => exact(grantedUsd) },
 ]
+
+export const dayColumns: readonly Column<DaySums>[] = [{ name: 'Day (UTC)', show: ({ day }) => day }, ...sumColumns]
 
 export function Figure({ name, value, note }: { name: string; value: string; note: string }): JSX.Element {
   return (

@@ -6,6 +6,7 @@ import { type Column, nothing } from '../kit/table.tsx'
 import { useCsv } from './csv-button.tsx'
 import { CustomerLink } from './list.tsx'
 import { exact, question, useLive } from './operator.ts'
+import { sumColumns } from './overview.tsx'
 import type { UsageView } from './wire.ts'
 
 const pageRows = 50
@@ -29,15 +30,6 @@ const groups: Readonly<Record<string, Column<UsageView>>> = {
     show: ({ customer = '', name = null }) => <CustomerLink customer={customer} name={name} />,
   },
 }
-
-const sums: readonly Column<UsageView>[] = [
-  { name: 'Requests', isNumber: true, show: ({ requests }) => count(requests) },
-  { name: 'Charged', isNumber: true, show: ({ chargedUsd }) => exact(chargedUsd) },
-  { name: 'Refunded', isNumber: true, show: ({ refundedUsd }) => exact(refundedUsd) },
-  { name: 'Revenue', isNumber: true, show: ({ revenueUsd }) => exact(revenueUsd) },
-  { name: 'Topped up', isNumber: true, show: ({ toppedUpUsd }) => exact(toppedUpUsd) },
-  { name: 'Granted', isNumber: true, show: ({ grantedUsd }) => exact(grantedUsd) },
-]
 
 /** What was sold, by day, model and customer, to the micro-USD. */
 export function UsagePage(): JSX.Element {
@@ -70,9 +62,9 @@ export function UsagePage(): JSX.Element {
           {filter.from === undefined && filter.to === undefined && ', in 30 days'}.
         </p>
       )}
-      <PagedTable
+      <PagedTable<UsageView>
         caption="Usage"
-        columns={[...by.flatMap(way => groups[way] ?? []), ...sums]}
+        columns={[...by.flatMap(way => groups[way] ?? []), ...sumColumns]}
         keyOf={({ day, model, customer }) => `${day} ${model} ${customer}`}
         empty="Nothing was charged."
         page={page}
