@@ -125,14 +125,14 @@ export async function evmEnd(
   }
 }
 
-/** Returns whether a node belongs to a CAIP-2 network. Throws a refusal if it does not answer. */
+/** Returns the name and version that a token's EIP-712 signatures name. Throws a refusal if there is no answer. */
 export async function tokenDomain(url: string, token: string): Promise<{ name: string; version: string }> {
   const ask = (data: string) => askNode(url, 'eth_call', [{ to: token, data }, 'latest'], Text)
   const [name, version] = await Promise.all([ask(nameOf), ask(versionOf)])
   return { name: textOf(name), version: textOf(version) }
 }
 
-/** Returns the time of the last block in Unix milliseconds. Throws a refusal if the node does not answer. */
+/** Returns whether an address holds a contract's code. Throws a refusal if the node does not answer. */
 export const isContract = async (url: string, address: string): Promise<boolean> =>
   (await askNode(url, 'eth_getCode', [address, 'latest'], z.string().regex(/^0x[0-9a-fA-F]*$/))) !== '0x'
 

@@ -48,7 +48,7 @@ export function nodesInUse(given: ChainNodes, money: Money): ChainNodes {
 const nodeOf = (given: string | undefined, usual: string | undefined): string | undefined =>
   given === noNode ? undefined : given || usual
 
-/** Returns the names of Base's USDC in a service's offer. */
+/** Throws the refusal that names the setting of a chain whose node is missing. */
 export function noNodeFor(network: string): never {
   const variable = network.startsWith('solana:') ? 'FAREBOX_SOLANA_RPC_URL' : 'FAREBOX_EVM_RPC_URL'
   throw new WalletRefusal({
@@ -58,7 +58,7 @@ export function noNodeFor(network: string): never {
   })
 }
 
-/** Makes one JSON-RPC call. A node's answer never decides who is paid, or how much. Throws a refusal. */
+/** Returns the names that a service's offer gives to Base's USDC. */
 export const tokenNamesIn = (accepts: readonly PaymentOption[]): unknown[] =>
   accepts
     .filter(option => option?.network === evmNetwork && String(option.asset).toLowerCase() === usdcOnEvm.toLowerCase())
@@ -66,7 +66,7 @@ export const tokenNamesIn = (accepts: readonly PaymentOption[]): unknown[] =>
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.unknown().optional() })
 
-/** Without its cause, because a connection error contains the address. */
+/** Makes one JSON-RPC call. A node's answer never decides who is paid, or how much. Throws a refusal. */
 export async function askNode<Result>(
   url: string,
   method: string,
@@ -84,7 +84,7 @@ export async function askNode<Result>(
     })
     return result.parse(Answer.parse(JSON.parse(await textWithin(response, nodeAnswerBytes))).result)
   } catch {
-    // Without its cause: an error of the connection names the address.
+    // Without its cause, because a connection error contains the node's address, which may contain a key.
     throw new WalletRefusal({
       rule: 'node',
       sentence: `The node of the chain did not answer ${method}.`,

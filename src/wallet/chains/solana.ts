@@ -138,7 +138,7 @@ export async function tokenAccountOf(owner: string, mint: string): Promise<strin
   return (await findAssociatedTokenPda(seeds))[0]
 }
 
-/** Addresses of Solana programs, as published. */
+/** The layout of a token account: its mint, its owner, and later whether it is usable or frozen. */
 const accountBytes = 165
 const [ownerAt, stateAt] = [32, 108]
 const isUsable = 1
@@ -149,7 +149,7 @@ const Account = z.object({
   value: z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) }).nullable(),
 })
 
-/** A program has no key, so it cannot sign; and a transaction cannot invoke its own fee payer. */
+/** Returns who owns a usable token account of a mint. Null if the address holds no such account. */
 export async function tokenAccountOwner(url: string, address: string, mint: string): Promise<string | null> {
   const config = { encoding: 'base64', commitment: 'confirmed' }
   const { value } = await askNode(url, 'getAccountInfo', [address, config], Account)
@@ -159,10 +159,9 @@ export async function tokenAccountOwner(url: string, address: string, mint: stri
   return encodeBase58(bytes.subarray(ownerAt, 2 * ownerAt))
 }
 
-/** The chain's state of a payment: it can still be taken, it was taken, or it never can be. */
-
 const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
 
+/** Addresses of Solana programs, as published. */
 const programs: ReadonlySet<string> = new Set([
   memoProgram,
   '11111111111111111111111111111111',
@@ -172,29 +171,23 @@ const programs: ReadonlySet<string> = new Set([
   'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL',
 ])
 
-/** A CAIP-2 `solana` chain is named by the first characters of its genesis hash. */
+/** A program has no key, so it cannot sign; and a transaction cannot invoke its own fee payer. */
 export const isSolanaProgram = (address: string): boolean => programs.has(address)
 
-/**
- * A transaction is valid up to a block height, however long the chain takes to reach it: if no block contains it when a
- * later block is final, none ever will. Null if that height is unknown. Throws a refusal if no node can be reached.
- */
+/** The chain's state of a payment: it can still be taken, it was taken, or it never can be. */
 export type ChainEnd = { kind: 'open' } | { kind: 'taken'; transaction: string | null } | { kind: 'never' }
 
-/** Returns whether a node belongs to a CAIP-2 network. Throws a refusal if it does not answer. */
 const Genesis = z.string()
 const Epoch = z.object({ absoluteSlot: z.int().nonnegative(), blockHeight: z.int().nonnegative() })
 const Listed = z.array(
   z.object({ signature: z.string(), err: z.unknown(), memo: z.string().nullable(), blockTime: z.int().nullable() }),
 )
 
-/** Returns the time of the last final block in Unix milliseconds. Throws a refusal if the node does not answer. */
 type SolanaLife = Pick<Payment, 'network' | 'memo' | 'lastValidBlockHeight' | 'address' | 'createdAtMs'>
 
 /**
- * Searches the payer's own transactions back to the payment for its unique memo, because the transaction's id is the
- * fee payer's signature, which the wallet never learned. A failed transaction moved nothing. Another node behind the
- * same address may be behind, so only one that has reached `slot` may answer.
+ * A transaction is valid up to a block height, however long the chain takes to reach it: if no block contains it when a
+ * later block is final, none ever will. Null if that height is unknown. Throws a refusal if no node can be reached.
  */
 export async function solanaEnd(nodes: ChainNodes, payment: SolanaLife): Promise<ChainEnd | null> {
   const { network, memo, lastValidBlockHeight } = payment
@@ -207,7 +200,10 @@ export async function solanaEnd(nodes: ChainNodes, payment: SolanaLife): Promise
   return { kind: blockHeight > lastValidBlockHeight ? 'never' : 'open' }
 }
 
-/** Whether a node serves the network's chain (CAIP-2). Throws a refusal if it does not answer. */
+/**
+ * Returns whether a node belongs to a CAIP-2 network: a `solana` chain is named by the first characters of its genesis
+ * hash. Throws a refusal if the node does not answer.
+ */
 export async function isOfSolana(url: string, network: string, timeoutMs?: number): Promise<boolean> {
   const genesis = await askNode(url, 'getGenesisHash', [], Genesis, timeoutMs)
   return network === `solana:${genesis.slice(0, limits.genesisCharacters)}`

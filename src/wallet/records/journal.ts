@@ -44,10 +44,9 @@ export interface PlannedPayment {
   amountMicroUsd: MicroUsd
 }
 
-/**
- * Each function below makes one step of one row, inside the caller's decision; an invalid step throws and changes
- * nothing.
- */
+// Each function below makes one step of one row, inside the caller's decision; an invalid step throws and changes
+// nothing.
+
 export function* plan({ id, order, payee, address, amountMicroUsd }: PlannedPayment, nowMs: number): Work<void> {
   yield* change(
     `INSERT INTO payments (id, state, counts, occasion, purpose, address, origin, network, asset, pay_to,

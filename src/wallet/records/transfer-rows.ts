@@ -36,7 +36,9 @@ export type PlannedTransfer = Pick<
   'id' | 'address' | 'network' | 'asset' | 'payTo' | 'amountMicroUsd' | 'settler' | 'by'
 >
 
-/** Every function below is one step of one row, inside the caller's decision; a wrong step throws and changes nothing. */
+// Each function below makes one step of one row, inside the caller's decision; an invalid step throws and changes
+// nothing.
+
 export function* planTransfer(planned: PlannedTransfer, nowMs: number): Work<void> {
   const { id, address, network, asset, payTo, amountMicroUsd, settler, by } = planned
   yield* change(
