@@ -91,7 +91,7 @@ export class Exchange {
     this.#whenEnded.push(run)
   }
 
-  /** The same, but also runs if the answer is already over. */
+  /** Like `onEnd`, but runs at once if the answer is already over. */
   whenOver(run: () => void): void {
     if (this.#isOver) run()
     else this.onEnd(run)
@@ -128,7 +128,7 @@ export class Exchange {
     return new Response(body, { status, headers: [...this.#answerHeaders] })
   }
 
-  /** Returns the answer with a complete body. On a socket of ours it is written at once, which is far cheaper. */
+  /** Returns the answer with a complete body. If it has a socket, it is written there at once, which is far cheaper. */
   wholeResponse(body: Uint8Array<ArrayBuffer> | string, status: number): Response {
     if (!this.#write) return this.response(body, status)
     this.status = status

@@ -21,7 +21,6 @@ import { Exchange, setCommonHeaders, type WriteAnswer } from './exchange.ts'
  */
 export interface SocketBindings extends HttpBindings {
   write: WriteAnswer
-  /** Closes the connection. */
   cut: () => void
 }
 
@@ -94,7 +93,8 @@ export class Listener {
 
   #answer(request: Request, bindings: HttpBindings): Promise<Response> | Response {
     const { socket } = bindings.incoming
-    // Its connection ends with the previous answer, so this answer could be paid for but never delivered.
+    // Its connection ends with the previous answer, so this answer could be paid for but never delivered. After this
+    // mark the adaptor writes none.
     if (this.#ending.has(socket)) throw written
     // This server speaks only HTTP/1.1.
     const response = bindings.outgoing as ServerResponse
@@ -166,12 +166,15 @@ const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings =>
 })
 
 /**
- * Stands for an answer that `write` has written. A real `Response` would load Node's `fetch`, and its headers would be
- * read for each request. Hono copies the header into its answer to a HEAD request, and the adaptor knows it.
+ * A mark in place of an answer that `write` has written, because a real `Response` would load Node's `fetch`. To a HEAD
+ * request Hono answers with a copy of it; the adaptor writes no answer that has this header.
  */
 const written = { status: 200, headers: { 'x-hono-already-sent': 'true' } } as unknown as Response
 
-/** The adaptor leaves an answer alone if its error handler returns none. */
+/**
+ * Throws the mark, because the adaptor would read the headers of an answer that is returned. It writes nothing if its
+ * error handler, `refused`, returns nothing.
+ */
 function unlessWritten(answer: Response): Response {
   if (answer === written) throw written
   return answer
