@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { AnswerTooLarge } from './upstream-error.ts'
 
 /**
- * Bytes that may wait for their reader before the socket is paused, and in the socket before it reads no more. One piece of a
- * socket is at most 64 KB.
+ * Bytes that may wait for their reader before the socket is paused, and in the socket before it reads no more. A socket
+ * delivers at most 64 KB at once.
  */
 export const aheadBytes = 16 * 1024
 
@@ -20,12 +20,12 @@ interface Beginning {
   reject(error: unknown): void
 }
 
-/** Who waits for the next piece. */
+/** A pending `next`. */
 interface Reader {
   resolve(piece: Buffer | null): void
   reject(error: unknown): void
-  /** Takes a piece at once; false leaves it to `resolve`. */
-  takeNow: ((piece: Buffer) => boolean) | undefined
+  /** Handles a piece before undici's callback returns; if false, `resolve` gets the piece. */
+  takeDirectly: ((piece: Buffer) => boolean) | undefined
 }
 
 interface Asking {
@@ -54,7 +54,6 @@ export class UpstreamAnswer {
   #isPaused = false
   #isOver = false
   #failure: { error: unknown } | null = null
-  /** Waits for the next piece. */
   #reader: Reader | null = null
   /** Closes an unread answer that takes too long to end. */
   #lingering: NodeJS.Timeout | null = null
@@ -85,10 +84,10 @@ export class UpstreamAnswer {
   }
 
   /**
-   * Returns the next piece; null after the last. Throws what interrupted the answer. Meanwhile each piece that arrives
-   * is offered to `takeNow` first; if that takes it, this waits for another one.
+   * Returns the next piece; null after the last. Throws what interrupted the answer. While this is pending, each piece
+   * that arrives is offered to `takeDirectly`, and only one that it leaves is returned.
    */
-  next(takeNow?: (piece: Buffer) => boolean): Promise<Buffer | null> {
+  next(takeDirectly?: (piece: Buffer) => boolean): Promise<Buffer | null> {
     // A reader that asks for another piece has finished with the last one.
     this.#ahead -= this.#takenBytes
     this.#takenBytes = 0
@@ -98,7 +97,7 @@ export class UpstreamAnswer {
     if (this.#failure) return Promise.reject(this.#failure.error)
     if (this.#isOver) return Promise.resolve(null)
     return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject, takeNow }
+      this.#reader = { resolve, reject, takeDirectly }
     })
   }
 
@@ -156,7 +155,7 @@ export class UpstreamAnswer {
       this.#passOver(piece)
       return
     }
-    if (this.#isTakenNow(piece)) return
+    if (this.#isTakenDirectly(piece)) return
     this.#ahead += piece.length
     if (this.#ahead > aheadBytes) {
       this.#isPaused = true
@@ -176,13 +175,13 @@ export class UpstreamAnswer {
     this.#end({ error })
   }
 
-  #isTakenNow(piece: Buffer): boolean {
+  #isTakenDirectly(piece: Buffer): boolean {
     const reader = this.#reader
-    if (!reader?.takeNow) return false
+    if (!reader?.takeDirectly) return false
     try {
-      return reader.takeNow(piece)
+      return reader.takeDirectly(piece)
     } catch (error) {
-      // It belongs to the reader. In undici it would look like a failure of the connection.
+      // The error belongs to the reader. In undici it would look like a failure of the connection.
       this.#reader = null
       reader.reject(error)
       return true

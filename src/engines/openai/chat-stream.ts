@@ -100,7 +100,7 @@ export class EventPieces {
   readonly #answer: UpstreamAnswer
   readonly #reader = new EventReader()
   #bytes = 0
-  /** Events of a piece of which the first ones were taken at once. */
+  /** The events that `takeDirectly` left of the last piece. */
   #rest: readonly string[] | null = null
 
   constructor(answer: UpstreamAnswer) {
@@ -109,10 +109,10 @@ export class EventPieces {
 
   /**
    * Returns the events that the next piece completes, possibly none; null after the last. Throws what interrupted the
-   * body. Events that arrive while this waits are offered to `takeNow` first.
+   * body. Events that arrive while this is pending are offered to `takeDirectly` first.
    */
-  async next(takeNow?: (event: string) => boolean): Promise<readonly string[] | null> {
-    const bytes = await this.#answer.next(takeNow && (piece => this.#takeAll(piece, takeNow)))
+  async next(takeDirectly?: (event: string) => boolean): Promise<readonly string[] | null> {
+    const bytes = await this.#answer.next(takeDirectly && (piece => this.#takeAll(piece, takeDirectly)))
     if (!bytes) return this.#lastEvents()
     const rest = this.#rest
     this.#rest = null
@@ -120,9 +120,9 @@ export class EventPieces {
   }
 
   /** Offers the events of a piece until one is not taken; this and later ones are returned by `next`. */
-  #takeAll(bytes: Uint8Array, takeNow: (event: string) => boolean): boolean {
+  #takeAll(bytes: Uint8Array, takeDirectly: (event: string) => boolean): boolean {
     const events = this.#read(bytes)
-    const left = events.findIndex(event => !takeNow(event))
+    const left = events.findIndex(event => !takeDirectly(event))
     if (left < 0) return true
     this.#rest = events.slice(left)
     return false

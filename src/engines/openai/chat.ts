@@ -94,13 +94,13 @@ export class OpenAiChat implements ChatEngine {
       const body = isResponses ? this.#searching(call, true) : this.#forwarded(call, true)
       const answer = await upstream.post({ body, request, stream: true, signal: abort.signal })
       let shape: ChunkShape | null = null
-      const takeNow = (data: string) => {
+      const takeDirectly = (data: string) => {
         const same: TextChunk | null = shape?.read(data) ?? null
-        return same !== null && call.takeNow?.(same) === true
+        return same !== null && call.takeDirectly?.(same) === true
       }
       events = new EventPieces(answer)
       while (!isDone) {
-        const piece = await events.next(call.takeNow && takeNow)
+        const piece = await events.next(call.takeDirectly && takeDirectly)
         if (!piece) break
         for (const data of piece) {
           isDone = data === '[DONE]'

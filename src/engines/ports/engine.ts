@@ -24,10 +24,11 @@ export interface ChatCall {
   isThinkingOff?: boolean
   signal: AbortSignal
   /**
-   * Takes a chunk at once, so that it does not pass through the iterator; false leaves it to the iterator. An engine may
-   * call it only while its iterator is being asked for the next chunk, and none is on its way.
+   * Sends a chunk to the caller within this turn of the event loop, which saves the promises of the iterator; if false,
+   * the engine must yield the chunk. An engine may call it only while its iterator's `next` is pending and no other
+   * chunk waits, so that no chunk overtakes another.
    */
-  takeNow?(chunk: TextChunk): boolean
+  takeDirectly?(chunk: TextChunk): boolean
 }
 
 export interface ChatEngine {

@@ -19,7 +19,7 @@ import { UpstreamStream } from './upstream-stream.ts'
 interface AnyCall {
   engineModel: string
   signal: AbortSignal
-  takeNow?(chunk: TextChunk): boolean
+  takeDirectly?(chunk: TextChunk): boolean
 }
 
 type Asked<Call, Engine, Result> = (engine: Engine, call: Call) => Result
@@ -45,13 +45,13 @@ interface OpenedStream<Engine, Piece> {
 
 type StreamEnd = Parameters<UpstreamStream<unknown>['end']>[0] & object
 
-/** Chunks that are taken at once end a silence too. */
-const takenNow = ({ takeNow }: AnyCall, heard: () => void) => ({
-  takeNow:
-    takeNow &&
+/** A chunk that skips the iterator must be reported, or the stream would seem silent and be given up. */
+const takenDirectly = ({ takeDirectly }: AnyCall, heard: () => void) => ({
+  takeDirectly:
+    takeDirectly &&
     ((chunk: TextChunk) => {
       heard()
-      return takeNow(chunk)
+      return takeDirectly(chunk)
     }),
 })
 
@@ -206,7 +206,8 @@ export class UpstreamPool<Engine> {
       try {
         stream = new UpstreamStream({
           ...{ signal: call.signal, span: childSpan('engine', factsOf(member)), firstByteMs, idleMs },
-          ask: signal => ask(member.engine, { ...call, engineModel, signal, ...takenNow(call, () => stream?.heard()) }),
+          ask: signal =>
+            ask(member.engine, { ...call, engineModel, signal, ...takenDirectly(call, () => stream?.heard()) }),
         })
         const first = await stream.first()
         this.#members.well(member)

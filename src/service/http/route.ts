@@ -10,7 +10,7 @@ import type { Principal } from '#ledger/accounts/principal.ts'
 import type { Spendable } from '#ledger/charges/funding.ts'
 import type { Op } from '#ledger/store/units.ts'
 import type { MediaFile } from '../jobs/jobs.ts'
-import type { ReaderNow } from './body/pulled-body.ts'
+import type { DirectReader } from './body/pulled-body.ts'
 import type { Exchange } from './exchange.ts'
 import type { Service } from './service.ts'
 
@@ -94,8 +94,8 @@ export interface EventsReply {
   events: AsyncIterable<unknown>
   /** Returns the events that tell a reader of this stream that it breaks off here; never throws. */
   brokenOff(): readonly unknown[]
-  /** Accepts a reader to whom chunks may be sent at once, while `events` is being asked for the next event. */
-  readBy?(reader: ReaderNow<TextChunk>): void
+  /** Accepts a reader to which chunks may be sent directly, but only while the next of `events` is pending. */
+  sendDirectlyTo?(reader: DirectReader<TextChunk>): void
 }
 
 /** A 200 whose bytes are produced as they are read. Never used with a key, whose answer must be kept. */

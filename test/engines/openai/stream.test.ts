@@ -52,8 +52,8 @@ test('chunks that are taken at once are not yielded too', async () => {
     response.end([event(chunk('f')), ...whole.slice(2)].join(''))
   })
   const taken: string[] = []
-  const takeNow = ({ text }: TextChunk) => text !== 'c' && taken.push(text) > 0
-  const { text, chunks, error } = await read(engine, { ...call(), takeNow })
+  const takeDirectly = ({ text }: TextChunk) => text !== 'c' && taken.push(text) > 0
+  const { text, chunks, error } = await read(engine, { ...call(), takeDirectly })
   expect([text, taken, error]).toEqual(['ac', ['b', 'd', 'e', 'f'], null])
   expect(chunks.at(-1)?.usage).toEqual(usage)
 })

@@ -108,10 +108,10 @@ test('pieces that are taken at once do not end the wait, and the first that is n
     response.end()
   }
   const taken: string[] = []
-  const takeNow = (piece: Buffer) => piece.toString() !== 'two' && taken.push(piece.toString()) > 0
+  const takeDirectly = (piece: Buffer) => piece.toString() !== 'two' && taken.push(piece.toString()) > 0
   const slow = await asked()
-  expect([String(await slow.next(takeNow)), taken]).toEqual(['two', ['one']])
-  expect([await slow.next(takeNow), taken]).toEqual([null, ['one', 'three']])
+  expect([String(await slow.next(takeDirectly)), taken]).toEqual(['two', ['one']])
+  expect([await slow.next(takeDirectly), taken]).toEqual([null, ['one', 'three']])
 })
 
 test('a failure while a piece is taken belongs to the reader, who can still end the exchange', async () => {
@@ -120,10 +120,10 @@ test('a failure while a piece is taken belongs to the reader, who can still end 
     setTimeout(() => response.write('piece'), 50)
   }
   const failing = await asked()
-  const takeNow = () => {
+  const takeDirectly = () => {
     throw new Error('unreadable')
   }
-  await expect(failing.next(takeNow)).rejects.toThrow('unreadable')
+  await expect(failing.next(takeDirectly)).rejects.toThrow('unreadable')
   failing.destroy()
   await isClosed()
 })

@@ -66,8 +66,8 @@ export const serviceMutants: readonly Mutant[] = [
     patches: [
       {
         file: 'src/engines/upstreams/upstream-pool.ts',
-        find: '      heard()\n      return takeNow(chunk)\n',
-        replace: '      return takeNow(chunk)\n',
+        find: '      heard()\n      return takeDirectly(chunk)\n',
+        replace: '      return takeDirectly(chunk)\n',
       },
     ],
     check: { tests: 'test/service/streams-on-a-socket.test.ts', title: 'end a silence' },

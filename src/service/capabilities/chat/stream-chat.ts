@@ -7,7 +7,7 @@ import { TextChunk, wholeChunk } from '#engines/ports/text-chunk.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import { type Cost, printedCost } from '#ledger/charges/charge-order.ts'
 import { type Metered, streamWithCharge } from '#ledger/charges/charges.ts'
-import type { ReaderNow } from '../../http/body/pulled-body.ts'
+import type { DirectReader } from '../../http/body/pulled-body.ts'
 import type { Call, EventsReply } from '../../http/route.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
@@ -20,9 +20,9 @@ import { StreamCredit } from './stream-credit.ts'
 
 /** Streams an answer; see `StreamUsage` for how it is charged. */
 export async function streamChat(call: Call, plan: ChatPlan, service: Service): Promise<EventsReply> {
-  let readNow: ReaderNow<TextChunk> | null = null
+  let directReader: DirectReader<TextChunk> | null = null
   const { charge, events } = await streamWithCharge(service.charges, plan.order, call.signal, open =>
-    meteredChat({ call, plan, charge: open, reader: () => readNow }, service),
+    meteredChat({ call, plan, charge: open, reader: () => directReader }, service),
   )
   tellRemaining(call, charge.heldAvailableMicroUsd)
   const told = (error: unknown): unknown => {
@@ -34,11 +34,11 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
       service.log.error({ requestId: call.requestId, err: error }, 'A stream could not be ended properly.')
     return failedEvent(error)
   }
-  const whole = await startOf(events, { told, endsWithWork: call.hasKey })
-  const readBy = (reader: ReaderNow<TextChunk>) => {
-    readNow = reader
+  const whole = await startOf(events, { lastEventOf, endsWithWork: call.hasKey })
+  const sendDirectlyTo = (reader: DirectReader<TextChunk>) => {
+    directReader = reader
   }
-  return { kind: 'events', events: whole, brokenOff: () => [failedEvent(null)], readBy }
+  return { kind: 'events', events: whole, brokenOff: () => [failedEvent(null)], sendDirectlyTo }
 }
 
 const failedEvent = (error: unknown) => ({
@@ -101,8 +101,8 @@ interface Streaming {
   prepared: PreparedChat
   /** The last chunk that was sent. */
   last: ChatCompletionChunk | null
-  /** Whom chunks may be sent to at once; null if all must pass through the iterator. */
-  reader(): ReaderNow<TextChunk> | null
+  /** Null while all chunks must pass through the iterator. */
+  reader(): DirectReader<TextChunk> | null
 }
 
 type BegunStream = Pick<Streaming, 'call' | 'plan' | 'charge' | 'reader'>
@@ -112,12 +112,12 @@ function meteredChat({ call, plan, charge, reader }: BegunStream, service: Servi
   const prepared: PreparedChat = { request: plan.request, echo: plan.options.echo, sources: [], lines: [] }
   const prepare = async (signal: AbortSignal) => {
     streamUsage.prepared(Object.assign(prepared, await prepareChat(plan, { fetcher: call.fetcher, signal }, service)))
-    return { ...engineCall(plan, prepared.request), ...(strips(plan.options.echo) ? {} : { takeNow }) }
+    return { ...engineCall(plan, prepared.request), ...(strips(plan.options.echo) ? {} : { takeDirectly }) }
   }
   const run = new EngineRun(plan.model.engine, prepare, call.signal, call.hasKey)
   const credit = new StreamCredit(plan, charge, streamUsage)
   const streaming: Streaming = { call, plan, charge, streamUsage, run, credit, prepared, last: null, reader }
-  const takeNow = (chunk: TextChunk) => isSentNow(streaming, chunk)
+  const takeDirectly = (chunk: TextChunk) => isSentDirectly(streaming, chunk)
   charge.whenEnded(call.stay())
   return {
     events: chatEvents(streaming),
@@ -176,10 +176,11 @@ async function* chatEvents(streaming: Streaming): AsyncGenerator<unknown> {
 const strips = (echo: ServiceParametersEcho): boolean => echo.strip_thinking_response || echo.disable_thinking
 
 /**
- * Sends a chunk of text straight to its reader, as almost all are sent: a chunk passes through the iterator only if it
- * must be counted, waited for or changed.
+ * Sends a chunk of text to its reader as soon as the engine hands it over, as almost all are sent. Returns false if it
+ * must pass through the iterator: the first chunk, one that more credit or a slow reader must be waited for, and one
+ * after which the stream ends early.
  */
-function isSentNow(streaming: Streaming, chunk: TextChunk): boolean {
+function isSentDirectly(streaming: Streaming, chunk: TextChunk): boolean {
   const { charge, run, credit, streamUsage } = streaming
   const reader = streaming.reader()
   if (!reader?.isReady || streaming.last === null || run.left || charge.isLost) return false

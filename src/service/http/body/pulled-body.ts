@@ -7,9 +7,12 @@ import { minuteMs } from '#contract/time.ts'
  */
 export const readerPatienceMs = 5 * minuteMs
 
-/** A reader to whom a piece can be sent without waiting, instead of through an iterator. */
-export interface ReaderNow<Piece> {
-  /** False while it must be waited for. */
+/**
+ * Sends a piece to its reader within the turn of the event loop in which the piece arrives. A piece that passes through
+ * iterators instead costs several promises.
+ */
+export interface DirectReader<Piece> {
+  /** False while the next piece must pass through the iterator, because only that can wait for the reader. */
   readonly isReady: boolean
   send(piece: Piece): void
 }
@@ -18,8 +21,8 @@ export interface ReaderNow<Piece> {
 export interface PulledBody {
   /** Returns null after the last piece. */
   next(): Promise<Uint8Array | string | null>
-  /** Accepts a reader to whom pieces may be sent at once, while `next` is pending. */
-  readBy?(reader: ReaderNow<string>): void
+  /** Accepts a reader to which pieces may be sent directly, but only while `next` is pending, so none is overtaken. */
+  sendDirectlyTo?(reader: DirectReader<string>): void
   /** Returns a final piece, if any. */
   last?(): Uint8Array | null
   /** Called once: when all has been read, when the reader has left, even before the first read, or after an error. */
@@ -77,7 +80,7 @@ export function pulledBody(source: PulledBody): ReadableStream<Uint8Array> {
   )
 }
 
-/** The same on a socket of ours, as fast as its reader reads, without the cost of a web stream for each piece. */
+/** Writes a body to its socket as fast as its reader reads, without the cost of a web stream for each piece. */
 export async function writePulled(outgoing: ServerResponse, source: PulledBody): Promise<void> {
   let ended = false
   const end = async (delivered: boolean) => {
@@ -90,12 +93,12 @@ export async function writePulled(outgoing: ServerResponse, source: PulledBody):
   const left = () => void end(false).catch(() => undefined)
   if (outgoing.destroyed) return left()
   outgoing.on('close', left)
-  source.readBy?.(readerNow(outgoing))
+  source.sendDirectlyTo?.(directReaderOf(outgoing))
   try {
     let write = firstWrite
     for (let piece = await source.next(); piece; piece = await source.next()) {
       if (ended) return
-      if (!write(outgoing, piece)) await taken(outgoing)
+      if (!write(outgoing, piece)) await readerCatchesUp(outgoing)
       if (ended) return
       write = writeChunk
     }
@@ -130,11 +133,11 @@ const writeChunk: Write = (outgoing, piece) => {
 }
 
 /**
- * Not ready before the headers are sent with a first piece, and while the socket is full. Pieces of one turn of the
- * event loop are sent in one write, because no other step costs as much. No later piece overtakes them,
- * because whatever comes through the iterator takes more microtasks.
+ * It is not ready before the headers are sent with a first piece, or while the socket is full. Pieces of one turn of
+ * the event loop are gathered for one write, because no other step costs as much. The next piece from the iterator
+ * cannot overtake them: its promises take more microtasks than the one that writes what was gathered.
  */
-function readerNow(outgoing: ServerResponse): ReaderNow<string> {
+function directReaderOf(outgoing: ServerResponse): DirectReader<string> {
   let gathered = ''
   const write = () => {
     const pieces = gathered
@@ -154,11 +157,11 @@ function readerNow(outgoing: ServerResponse): ReaderNow<string> {
   }
 }
 
-/** A fast engine fills up to 64 KB in one turn; a reader should not get more ahead than a socket holds. */
+/** A fast engine sends up to 64 KB in one turn of the event loop; no more than this may wait outside the socket. */
 const gatheredCharacters = 16 * 1024
 
 /** Waits until the reader has taken the buffered data or has left. Rejects if it takes nothing for too long. */
-function taken(outgoing: ServerResponse): Promise<void> {
+function readerCatchesUp(outgoing: ServerResponse): Promise<void> {
   const { socket } = outgoing
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => end(reject), readerPatienceMs).unref()

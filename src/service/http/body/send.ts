@@ -118,8 +118,8 @@ function eventStream(reply: EventsReply, vendor: string, exchange: Exchange): Pu
   const iterator = reply.events[Symbol.asyncIterator]()
   return {
     next: () => iterator.next().then(({ done, value }) => (done ? null : eventText(value, vendor))),
-    readBy(reader) {
-      reply.readBy?.({
+    sendDirectlyTo(reader) {
+      reply.sendDirectlyTo?.({
         get isReady() {
           return reader.isReady
         },
