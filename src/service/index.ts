@@ -37,7 +37,6 @@ export type * from '#engines/ports/engine.ts'
 export type * from '#engines/ports/engine.ts'
 export { PageUnread } from '#engines/ports/engine.ts'
 export type * from '#engines/ports/media-engines.ts'
-export type { FaceDetector, FaceMedium } from '#engines/ports/media-engines.ts'
 export {
   ServiceChat,
   type ServiceChatOptions,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { FaceDetector, FaceMedium, VideoEngine } from '#engines/ports/media-engines.ts'
+import type { FaceDetector, FaceMedia, VideoEngine } from '#engines/ports/media-engines.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { VideoModel } from '#service/models/model.ts'
 import { asDataUrl, clip } from '../engines/video-media/example-clips.ts'
@@ -25,10 +25,10 @@ const asking = (change: Partial<VideoModel> = {}): VideoModel =>
 
 /** Images wider than 20 pixels, and all videos, show a face. */
 class WideFaces implements FaceDetector {
-  readonly asked: FaceMedium[] = []
-  async hasFace(medium: FaceMedium) {
-    this.asked.push(medium)
-    return medium.kind === 'video' || medium.bytes.readUInt32BE(16) > 20
+  readonly asked: FaceMedia[] = []
+  async hasFace(media: FaceMedia) {
+    this.asked.push(media)
+    return media.kind === 'video' || media.bytes.readUInt32BE(16) > 20
   }
 }
 

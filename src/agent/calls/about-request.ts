@@ -5,7 +5,7 @@ import { canonicalJson } from '#contract/wire/json.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
 import type { AskedAbout, AskedFile } from '#wallet/terms/about-call.ts'
 import { askedFiles } from '../bounds.ts'
-import { mediumGiven } from '../media/readable-files.ts'
+import { mediaItemGiven } from '../media/readable-files.ts'
 import { askedModel } from '../prices/asked-models.ts'
 
 /** What a tool's call has read before the user is asked. */
@@ -38,8 +38,8 @@ function filesIn(body: unknown): AskedFile[] {
     if (found.length >= askedFiles.most || depth > askedFiles.depth) return
     if (value instanceof File) found.push({ name: value.name, bytes: value.size })
     else if (typeof value === 'string') {
-      const medium = /^data:[a-z]+\//i.test(value) ? mediumGiven(value) : null
-      if (medium) found.push(medium)
+      const item = /^data:[a-z]+\//i.test(value) ? mediaItemGiven(value) : null
+      if (item) found.push(item)
     } else if (typeof value === 'object' && value !== null)
       for (const each of Object.values(value)) look(each, depth + 1)
   }

@@ -6,19 +6,19 @@ import {
   type ConsentAttestation,
   mediaOfRequest,
   queueVideo,
-  type RequestMedium,
+  type RequestMediaItem,
   type VideoQueueRequest,
 } from '#contract/operations/video.ts'
-import type { ConsentedMedium } from '#wallet/approvals/attested-media.ts'
+import type { ConsentedMediaItem } from '#wallet/approvals/attested-media.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import type { Order } from '#wallet/terms/order.ts'
 import type { AgentContext } from '../context.ts'
 
 /** A media file that may show a person, in a form by which the wallet recognizes it. */
-type ShownMedium = ConsentedMedium & { role: NonNullable<RequestMedium['role']> }
+type ShownMediaItem = ConsentedMediaItem & { role: NonNullable<RequestMediaItem['role']> }
 
 /** Returns the media of a validated request that may show a person; none for operations without consent. */
-export function shownMedia(operation: Pick<Operation, 'id'> | null, body: unknown): ShownMedium[] {
+export function shownMedia(operation: Pick<Operation, 'id'> | null, body: unknown): ShownMediaItem[] {
   if (operation?.id !== queueVideo.id) return []
   return mediaOfRequest(body as VideoQueueRequest).flatMap(({ url, role }) => (role === null ? [] : [known(url, role)]))
 }
@@ -27,7 +27,7 @@ export function shownMedia(operation: Pick<Operation, 'id'> | null, body: unknow
  * The same bytes are one media file, however they are sent. A URL is compared as text, because its contents are unknown
  * here.
  */
-function known(url: string, role: ShownMedium['role']): ShownMedium {
+function known(url: string, role: ShownMediaItem['role']): ShownMediaItem {
   const isAddress = !/^data:/i.test(url)
   const content = isAddress ? url : Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
   return { hash: createHash('sha256').update(content).digest('hex'), isAddress, role }
@@ -39,7 +39,7 @@ function known(url: string, role: ShownMedium['role']): ShownMedium {
  */
 export async function consentBefore(
   { approvals, policy, wallet }: AgentContext,
-  media: readonly ShownMedium[],
+  media: readonly ShownMediaItem[],
   { operation, requestHash, about }: NonNullable<Order['call']>,
 ): Promise<void> {
   const found = await approvals.attested(policy.origin, media)
@@ -68,7 +68,7 @@ export async function consentAfter409(
   { approvals, policy, wallet }: AgentContext,
   error: ServiceError,
   { operation, requestHash: hash, about }: NonNullable<Order['call']>,
-  media: readonly ShownMedium[],
+  media: readonly ShownMediaItem[],
 ) {
   if (error.kind !== 'needs_consent') return null
   const {

@@ -14,7 +14,7 @@ import {
   type FileFolders,
   isDocumentName,
   isSecretName,
-  mediumGiven,
+  mediaItemGiven,
   ReadableFiles,
   refused,
   tooLarge,
@@ -40,7 +40,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
   }
 
   async asMediaUrl(source: string, kind: MediaKind, note?: NoteFile): Promise<string> {
-    const given = mediumGiven(source)
+    const given = mediaItemGiven(source)
     if (given) note?.(given)
     if (/^https?:\/\//i.test(source)) return source
     if (/^data:/i.test(source)) return dataUrl(source, kind)

@@ -184,7 +184,7 @@ const plain = (name: string): string =>
     .replace(/[. ]+$/, '')
 
 /** Describes a media file given by URL or as bytes: no path, and no part of a URL that may be a key. */
-export function mediumGiven(source: string): AskedFile | null {
+export function mediaItemGiven(source: string): AskedFile | null {
   if (/^data:/i.test(source)) {
     const at = source.indexOf(',')
     return { name: null, bytes: at < 0 ? 0 : Buffer.byteLength(source.slice(at + 1), 'base64') }

@@ -314,7 +314,7 @@ export const completeVideo = defineOperation({
 })
 
 /** A media file in a video request, and where it is (brief §2.6). */
-export interface RequestMedium {
+export interface RequestMediaItem {
   path: readonly [VideoMediaField, ...(string | number)[]]
   url: string
   kind: 'image' | 'video' | 'audio'
@@ -325,9 +325,13 @@ export interface RequestMedium {
 /**
  * Returns every media file of a request, in the published order. Those that may show a face have the contract's role.
  */
-export function mediaOfRequest(request: VideoQueueRequest): RequestMedium[] {
-  const media: RequestMedium[] = []
-  const add = (path: RequestMedium['path'], url: string | undefined, rest: Pick<RequestMedium, 'kind' | 'role'>) => {
+export function mediaOfRequest(request: VideoQueueRequest): RequestMediaItem[] {
+  const media: RequestMediaItem[] = []
+  const add = (
+    path: RequestMediaItem['path'],
+    url: string | undefined,
+    rest: Pick<RequestMediaItem, 'kind' | 'role'>,
+  ) => {
     if (url !== undefined) media.push({ path, url, ...rest })
   }
   add(['image_url'], request.image_url, { kind: 'image', role: 'image' })

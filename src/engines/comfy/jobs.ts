@@ -206,23 +206,23 @@ async function valuesOf(
   }
   for (const [place, field, url] of mediaOf(request)) {
     if (!workflow.names.has(place)) return `The engine does not support ${field}.`
-    const file = field.includes('image') ? imageOf(url) : mediumOf(url)
+    const file = field.includes('image') ? imageOf(url) : mediaItemOf(url)
     if (typeof file === 'string') return `${field} cannot be used: ${file}.`
     values[place] = await server.upload(file, signal)
   }
   return values
 }
 
-type PlacedMedium = readonly [place: Placeholder, field: string, url: string]
+type PlacedMediaItem = readonly [place: Placeholder, field: string, url: string]
 
-function mediaOf(request: VideoCall['request']): PlacedMedium[] {
+function mediaOf(request: VideoCall['request']): PlacedMediaItem[] {
   const single = [
     ['image', 'image_url', request.image_url],
     ['end_image', 'end_image_url', request.end_image_url],
     ['audio', 'audio_url', request.audio_url],
     ['video', 'video_url', request.video_url],
   ] as const
-  const references = (request.reference_image_urls ?? []).flatMap((url, index): PlacedMedium[] => {
+  const references = (request.reference_image_urls ?? []).flatMap((url, index): PlacedMediaItem[] => {
     const place = referencePlaces[index]
     return place ? [[place, 'reference_image_urls', url]] : []
   })
@@ -240,7 +240,7 @@ function imageOf(url: string): UploadedFile | string {
 }
 
 /** It was detected and measured when the request was accepted. */
-function mediumOf(url: string): UploadedFile | string {
+function mediaItemOf(url: string): UploadedFile | string {
   const bytes = Buffer.from(url.slice(url.indexOf(',') + 1), 'base64')
   const format = mediaFormat(bytes)
   return format === null ? 'the format is unknown' : { extension: format, mimeType: mimeTypes[format], bytes }

@@ -10,7 +10,7 @@ import type { Raster } from '../images/png.ts'
 import {
   type MediaFormat,
   mediaFormat,
-  type NamedMedium,
+  type NamedMediaItem,
   namedMedia,
   upscaledSeconds,
   type VideoFormat,
@@ -205,22 +205,22 @@ const formatReaders: Record<MediaFormat, string> = { mp4: 'mov', mov: 'mov', web
 
 /** Writes every media file of a request into the folder for the encoder. Throws `EncodeFailed`. */
 export async function drawnMedia(folder: string, request: VideoQueueRequest): Promise<DrawnMedia> {
-  const written: { medium: NamedMedium; input: ConversionInput }[] = []
-  for (const [index, medium] of namedMedia(request).entries()) {
-    written.push({ medium, input: await writeMedium(join(folder, `medium-${index}`), medium) })
+  const written: { item: NamedMediaItem; input: ConversionInput }[] = []
+  for (const [index, item] of namedMedia(request).entries()) {
+    written.push({ item, input: await writeMediaItem(join(folder, `media-${index}`), item) })
   }
-  const of = (field: string) => written.find(({ medium }) => medium.path[0] === field)?.input ?? null
+  const of = (field: string) => written.find(({ item }) => item.path[0] === field)?.input ?? null
   const video = of('video_url')
   // If a request has both, its first frame becomes a tile.
   const whole = new Set(['end_image_url', video ? 'video_url' : 'image_url'])
-  const tiles = written.flatMap(({ medium, input }): Tile[] =>
-    medium.rule.kind === 'audio' || whole.has(String(medium.path[0])) ? [] : [{ name: nameOf(medium.path), input }],
+  const tiles = written.flatMap(({ item, input }): Tile[] =>
+    item.rule.kind === 'audio' || whole.has(String(item.path[0])) ? [] : [{ name: nameOf(item.path), input }],
   )
-  const audio = written.filter(({ medium }) => medium.rule.kind === 'audio').map(({ input }) => input)
+  const audio = written.filter(({ item }) => item.rule.kind === 'audio').map(({ input }) => input)
   return { base: video ?? of('image_url'), end: of('end_image_url'), tiles, audio }
 }
 
-async function writeMedium(path: string, { url, rule, path: field }: NamedMedium): Promise<ConversionInput> {
+async function writeMediaItem(path: string, { url, rule, path: field }: NamedMediaItem): Promise<ConversionInput> {
   const name = field.join('.')
   if (rule.kind === 'image') {
     const read = readImage(url)
@@ -236,7 +236,7 @@ async function writeMedium(path: string, { url, rule, path: field }: NamedMedium
   return { path, reader: formatReaders[format] }
 }
 
-function nameOf([field, index = 0]: NamedMedium['path']): string {
+function nameOf([field, index = 0]: NamedMediaItem['path']): string {
   const number = Number(index) + 1
   switch (field) {
     case 'elements':

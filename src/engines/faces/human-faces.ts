@@ -6,7 +6,7 @@ import { TaskThread } from '#host/workers/task-thread.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import { Ffmpeg, isUnreadable } from '../ffmpeg/ffmpeg.ts'
 import { imagePixels } from '../images/image-file.ts'
-import type { FaceDetector, FaceMedium } from '../ports/media-engines.ts'
+import type { FaceDetector, FaceMedia } from '../ports/media-engines.ts'
 import { type MediaProbe, PacketProbe } from '../video-media/video-media.ts'
 import type { FaceAnswer } from './face-thread.ts'
 
@@ -57,11 +57,11 @@ export class HumanFaces implements FaceDetector {
     this.#onProblem = onProblem
   }
 
-  async hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean> {
+  async hasFace(media: FaceMedia, signal?: AbortSignal): Promise<boolean> {
     const over = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal
     const shows = (image: Uint8Array) => this.#shows(image, over)
     try {
-      return await (medium.kind === 'image' ? shows(medium.bytes) : this.#frames.some(medium, shows, over))
+      return await (media.kind === 'image' ? shows(media.bytes) : this.#frames.some(media, shows, over))
     } catch (error) {
       signal?.throwIfAborted()
       this.#onProblem(error)
@@ -98,7 +98,7 @@ export class VideoFrames {
    * Throws if they cannot be extracted.
    */
   async some(
-    { bytes, format }: FaceMedium,
+    { bytes, format }: FaceMedia,
     isWanted: (image: Uint8Array) => Promise<boolean>,
     signal: AbortSignal,
   ): Promise<boolean> {

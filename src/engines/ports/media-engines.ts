@@ -143,7 +143,7 @@ export interface VideoEngine {
 }
 
 /** An image or video of known type. */
-export interface FaceMedium {
+export interface FaceMedia {
   kind: 'image' | 'video'
   bytes: Buffer
   /** Null for images. */
@@ -155,14 +155,14 @@ export interface FaceMedium {
  * the signal's reason.
  */
 export interface FaceDetector {
-  hasFace(medium: FaceMedium, signal?: AbortSignal): Promise<boolean>
+  hasFace(media: FaceMedia, signal?: AbortSignal): Promise<boolean>
 }
 
 /**
  * Without a detector every media file counts as one with a face, so that consent is requested too often rather than too
  * rarely.
  */
-export const everyMediumHasAFace: FaceDetector = { hasFace: async () => true }
+export const everyFileHasFace: FaceDetector = { hasFace: async () => true }
 
 /** The input for an image, without options that its model does not support. */
 export interface ImageRequest {

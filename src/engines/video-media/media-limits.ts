@@ -1,7 +1,7 @@
 import type { FaceMediaRole } from '#contract/errors/failures.ts'
 import {
   mediaOfRequest,
-  type RequestMedium,
+  type RequestMediaItem,
   type VideoMediaField,
   type VideoQueueRequest,
 } from '#contract/operations/video.ts'
@@ -99,47 +99,47 @@ export function mediaFormat(bytes: Buffer): MediaFormat | null {
 }
 
 /** What a media file in a field may be (brief §2.6). */
-export type MediumRule =
+export type MediaRule =
   | { kind: 'image' }
   | { kind: 'video' | 'audio'; formats: readonly MediaFormat[]; mostBytes: number; least: number; most: number }
 
 /** A media file of a request, and where it is. */
-export interface NamedMedium {
+export interface NamedMediaItem {
   path: readonly (string | number)[]
   url: string
-  rule: MediumRule
+  rule: MediaRule
   /** Null if it cannot show a face. */
   role: FaceMediaRole | null
 }
 
-const image: MediumRule = { kind: 'image' }
-const video: MediumRule = {
+const image: MediaRule = { kind: 'image' }
+const video: MediaRule = {
   kind: 'video',
   formats: videoFormats,
   mostBytes: videoBytes,
   least: 0,
   most: upscaledSeconds,
 }
-const referenceVideo: MediumRule = {
+const referenceVideo: MediaRule = {
   kind: 'video',
   formats: ['mp4', 'mov'],
   mostBytes: referenceVideoBytes,
   ...referenceSeconds,
 }
-const music: MediumRule = {
+const music: MediaRule = {
   kind: 'audio',
   formats: audioFormats,
   mostBytes: audioBytes,
   least: 0,
   most: musicSeconds,
 }
-const referenceAudio: MediumRule = { ...music, ...referenceSeconds }
+const referenceAudio: MediaRule = { ...music, ...referenceSeconds }
 
 /** Returns every media file of a request with its rule. */
-export const namedMedia = (request: VideoQueueRequest): NamedMedium[] =>
+export const namedMedia = (request: VideoQueueRequest): NamedMediaItem[] =>
   mediaOfRequest(request).map(({ path, url, kind, role }) => ({ path, url, role, rule: ruleOf(kind, path[0]) }))
 
-function ruleOf(kind: RequestMedium['kind'], field: VideoMediaField): MediumRule {
+function ruleOf(kind: RequestMediaItem['kind'], field: VideoMediaField): MediaRule {
   if (kind === 'image') return image
   if (kind === 'video') return field === 'video_url' ? video : referenceVideo
   return field === 'audio_url' ? music : referenceAudio

@@ -17,11 +17,11 @@ import {
   isVideoFormat,
   type MediaFormat,
   type MediaLengths,
-  type MediumRule,
+  type MediaRule,
   mediaFormat,
   mimeTypes,
   musicSeconds,
-  type NamedMedium,
+  type NamedMediaItem,
   namedMedia,
   probeMs,
   probesAtOnce,
@@ -97,7 +97,7 @@ async function probeAudio(bytes: Buffer, type: 'wav' | 'mp3', signal: AbortSigna
 const isProbeMissing = (error: unknown): boolean => error instanceof FfmpegMissing
 
 /** A media file that was read and is valid for its field. */
-export interface TakenMedium extends Pick<NamedMedium, 'path' | 'rule' | 'role'>, ReadMedium {
+export interface TakenMediaItem extends Pick<NamedMediaItem, 'path' | 'rule' | 'role'>, ReadMediaItem {
   /** SHA-256 in hex of the bytes that the caller sent. */
   hash: string
   /** Null for images. */
@@ -110,7 +110,7 @@ interface TakenMedia {
    * else by then.
    */
   request: VideoQueueRequest
-  media: readonly TakenMedium[]
+  media: readonly TakenMediaItem[]
   lengths: MediaLengths
 }
 
@@ -132,12 +132,12 @@ export class VideoMedia {
     request: VideoQueueRequest,
     { fetcher, signal }: Pick<Reading, 'fetcher' | 'signal'>,
   ): Promise<TakenMedia> {
-    const media: TakenMedium[] = []
+    const media: TakenMediaItem[] = []
     const pinned = structuredClone(request)
     let room = requestMediaBytes
     // One after another, so that beside the kept files a request needs the memory of only one fetch.
     for (const named of namedMedia(request)) {
-      const read = await readMedium(named, { fetcher, mostBytes: room, signal })
+      const read = await readMediaItem(named, { fetcher, mostBytes: room, signal })
       room -= read.bytes.length
       if (room < 0) throw tooMuch()
       const { path, rule, role } = named
@@ -154,7 +154,7 @@ export class VideoMedia {
   }
 
   /** Returns the media file for an engine: an image unchanged, any other rewritten from what was measured. */
-  async #measured({ path, rule }: NamedMedium, read: ReadMedium, signal: AbortSignal) {
+  async #measured({ path, rule }: NamedMediaItem, read: ReadMediaItem, signal: AbortSignal) {
     const { bytes, format } = read
     if (rule.kind === 'image' || format === null) return { ...read, seconds: null }
     const probed = await this.#probe.probe(bytes, format, signal).catch(error => {
@@ -171,16 +171,16 @@ export class VideoMedia {
   }
 }
 
-function lengthsOf(media: readonly TakenMedium[]): MediaLengths {
+function lengthsOf(media: readonly TakenMediaItem[]): MediaLengths {
   const of = (field: string) => media.filter(({ path }) => path[0] === field).map(({ seconds }) => seconds ?? 0)
   const [video = null] = of('video_url')
   return { video, references: of('reference_video_urls').reduce((sum, seconds) => sum + seconds, 0) }
 }
 
-const dataUrl = ({ mimeType, bytes }: ReadMedium): string => `data:${mimeType};base64,${bytes.toString('base64')}`
+const dataUrl = ({ mimeType, bytes }: ReadMediaItem): string => `data:${mimeType};base64,${bytes.toString('base64')}`
 
 /** Replaces the URL with the bytes. */
-function pin(request: VideoQueueRequest, path: NamedMedium['path'], url: string): void {
+function pin(request: VideoQueueRequest, path: NamedMediaItem['path'], url: string): void {
   const inner = path.slice(0, -1).reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], request)
   const last = path.at(-1)
   if (last !== undefined) (inner as Record<string, unknown>)[last] = url
@@ -192,10 +192,10 @@ const tooMuch = () =>
     error: `All media of a request may have ${requestMediaBytes} bytes together.`,
   })
 
-type Timed = Exclude<MediumRule, { kind: 'image' }>
+type Timed = Exclude<MediaRule, { kind: 'image' }>
 
 /** Throws 422 for a video, as published, and 400 for audio. */
-function checkSeconds(path: NamedMedium['path'], seconds: number, { kind, least, most }: Timed): void {
+function checkSeconds(path: NamedMediaItem['path'], seconds: number, { kind, least, most }: Timed): void {
   const isLong = seconds > most + secondsTolerance
   const isShort = seconds < least - secondsTolerance
   if (!isLong && !isShort) return
@@ -210,7 +210,7 @@ function checkSeconds(path: NamedMedium['path'], seconds: number, { kind, least,
  * Limits the frame rate, because the price is per second but the work is per frame; cinema has 24 frames per second,
  * games 120. Throws `invalidRequest`.
  */
-function checkFrames(path: NamedMedium['path'], { seconds, frames }: Probed): void {
+function checkFrames(path: NamedMediaItem['path'], { seconds, frames }: Probed): void {
   if (frames === null || frames <= Math.max(seconds, 1) * videoFramesPerSecond) return
   throw fieldError(
     path,
@@ -219,7 +219,7 @@ function checkFrames(path: NamedMedium['path'], { seconds, frames }: Probed): vo
 }
 
 /** Brief §2.6: reference clips may last 15 s in total, videos and audio separately. */
-function checkReferenceTotals(media: readonly TakenMedium[]): void {
+function checkReferenceTotals(media: readonly TakenMediaItem[]): void {
   for (const field of ['reference_video_urls', 'reference_audio_urls'] as const) {
     const clips = media.filter(({ path }) => path[0] === field)
     const total = clips.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0)
@@ -232,7 +232,7 @@ function checkReferenceTotals(media: readonly TakenMedium[]): void {
 
 const shown = (seconds: number): string => seconds.toFixed(1)
 
-interface ReadMedium {
+interface ReadMediaItem {
   bytes: Buffer
   mimeType: string
   /** Null for images. */
@@ -247,9 +247,9 @@ interface Reading {
 }
 
 /** Reads a media file of a type that its field accepts. Throws `invalidRequest`, which names the field. */
-async function readMedium(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
+async function readMediaItem(named: NamedMediaItem, reading: Reading): Promise<ReadMediaItem> {
   const { path, url, rule } = named
-  if (rule.kind === 'image') return imageMedium(named, reading)
+  if (rule.kind === 'image') return imageItem(named, reading)
   const mostBytes = Math.min(rule.mostBytes, reading.mostBytes)
   const bytes = isAddress(url) ? await fetched(named, { ...reading, mostBytes }) : fromDataUrl(path, url, rule.kind)
   if (bytes.length > rule.mostBytes) throw fieldError(path, `may have ${rule.mostBytes} bytes at most`)
@@ -258,7 +258,7 @@ async function readMedium(named: NamedMedium, reading: Reading): Promise<ReadMed
   return { bytes, format, mimeType: mimeTypes[format] }
 }
 
-async function imageMedium(named: NamedMedium, reading: Reading): Promise<ReadMedium> {
+async function imageItem(named: NamedMediaItem, reading: Reading): Promise<ReadMediaItem> {
   const mostBytes = Math.min(imageFileBytes, reading.mostBytes)
   const read = isAddress(named.url)
     ? readImageBytes(null, await fetched(named, { ...reading, mostBytes }))
@@ -270,7 +270,7 @@ async function imageMedium(named: NamedMedium, reading: Reading): Promise<ReadMe
 
 const isAddress = (url: string): boolean => /^https?:/i.test(url)
 
-async function fetched({ path, url, rule }: NamedMedium, { fetcher, mostBytes, signal }: Reading): Promise<Buffer> {
+async function fetched({ path, url, rule }: NamedMediaItem, { fetcher, mostBytes, signal }: Reading): Promise<Buffer> {
   try {
     const accept = `${rule.kind}/*`
     return (await fetcher.fetch({ url, mostBytes, timeoutMs: fetchMs, accept, signal })).bytes
@@ -282,7 +282,7 @@ async function fetched({ path, url, rule }: NamedMedium, { fetcher, mostBytes, s
 
 const dataUrlHead = /^data:(video|audio)\/[a-z0-9.+-]{1,40}((?:;[a-z0-9=._-]{1,60}){0,4});base64,/i
 
-function fromDataUrl(path: NamedMedium['path'], url: string, kind: 'video' | 'audio'): Buffer {
+function fromDataUrl(path: NamedMediaItem['path'], url: string, kind: 'video' | 'audio'): Buffer {
   const head = dataUrlHead.exec(url)
   if (head?.[1]?.toLowerCase() !== kind) {
     throw fieldError(path, `must be an address, or a data URL with base64: data:${kind}/TYPE;base64,…`)
@@ -293,7 +293,7 @@ function fromDataUrl(path: NamedMedium['path'], url: string, kind: 'video' | 'au
 }
 
 /** The published sentences, for the formats that the field accepts. */
-function wrongFormat(path: NamedMedium['path'], rule: Exclude<MediumRule, { kind: 'image' }>): ServiceError {
+function wrongFormat(path: NamedMediaItem['path'], rule: Exclude<MediaRule, { kind: 'image' }>): ServiceError {
   const list = rule.formats.map(format => ({ mp4: 'MP4', mov: 'MOV', webm: 'WebM', wav: 'WAV', mp3: 'MP3' })[format])
   const formats = `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
   const error = `Invalid ${rule.kind} format. Supported formats are ${formats}.`

@@ -12,7 +12,7 @@ import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Clock } from '#contract/time.ts'
 import type { ChainNetwork, DocumentReader, Web } from '#engines/ports/engine.ts'
 import type { Moderator, VideoTranscriber } from '#engines/ports/media-engines.ts'
-import type { TakenMedium, VideoMedia } from '#engines/video-media/video-media.ts'
+import type { TakenMediaItem, VideoMedia } from '#engines/video-media/video-media.ts'
 import type { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import type { Charges } from '#ledger/charges/charges.ts'
@@ -128,7 +128,7 @@ export interface ConsentOrder {
   account: string
   model: VideoModel
   request: VideoQueueRequest
-  media: readonly TakenMedium[]
+  media: readonly TakenMediaItem[]
   signal: AbortSignal
 }
 

@@ -13,7 +13,7 @@ import { minuteMs } from '#contract/time.ts'
 import { baseUrl, policyUrl } from '#contract/wire/base-url.ts'
 import { DocumentFiles } from '#engines/documents/document-files.ts'
 import { FirstUseFetcher } from '#engines/fetch/fetcher.ts'
-import { everyMediumHasAFace } from '#engines/ports/media-engines.ts'
+import { everyFileHasFace } from '#engines/ports/media-engines.ts'
 import { PacketProbe, VideoMedia } from '#engines/video-media/video-media.ts'
 import { InFlight } from '#host/async.ts'
 import { recoveryIntervalMs, watchIntervalMs } from '#ledger/bounds.ts'
@@ -100,9 +100,9 @@ export class RunningService {
     this.#media = parts.media ?? new FolderMediaStore(settings.mediaFolder)
     this.#fetcher = new FirstUseFetcher({ privateHosts: settings.fetchHosts ?? [] })
     const fetcher = parts.fetcher ?? this.#fetcher
-    this.#replaced = new ReplacedModels({ underway, log })
-    this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner, underway })
-    const looks = { faces: parts.faces ?? everyMediumHasAFace, attestations: new Attestations({ store, clock }) }
+    this.#replaced = new ReplacedModels({ inFlight, log })
+    this.#runner = new JobRunner({ store, clock, catalogue, media: this.#media, log, owner, inFlight })
+    const looks = { faces: parts.faces ?? everyFileHasFace, attestations: new Attestations({ store, clock }) }
     const links = new DownloadLinks(settings.publicUrl, parts.secrets)
     const funding = fundingOf(parts)
     this.#limitLog = limitLogOf(parts)

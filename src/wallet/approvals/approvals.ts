@@ -11,7 +11,7 @@ import { type AskedAbout, readAbout, writeAbout } from '../terms/about-call.ts'
 import { type ApprovalFacts, type ConsentFacts, type PendingApproval, requestWords } from '../terms/approval.ts'
 import { type RefusedTerms, WalletRefusal } from '../terms/refusal.ts'
 import { inTheWay } from './approval-limits.ts'
-import { type Attested, type ConsentedMedium, findAttested, noteAttested } from './attested-media.ts'
+import { type Attested, type ConsentedMediaItem, findAttested, noteAttested } from './attested-media.ts'
 
 export interface Approval {
   id: string
@@ -54,12 +54,12 @@ export interface Approvals {
    */
   giveBack(by: string): Promise<void>
   /** Records which media are about to be sent to a service with a consent. */
-  noteAttested(origin: string, facts: ConsentFacts, media: readonly ConsentedMedium[]): Promise<void>
+  noteAttested(origin: string, facts: ConsentFacts, media: readonly ConsentedMediaItem[]): Promise<void>
   /**
    * Returns which of these media the service may recognize from a consent to another request, so that it does not ask;
    * null if none.
    */
-  attested(origin: string, media: readonly ConsentedMedium[]): Promise<Attested | null>
+  attested(origin: string, media: readonly ConsentedMediaItem[]): Promise<Attested | null>
   get(id: string): Promise<Approval | null>
   /** Newest first. */
   list(state?: Approval['state']): Promise<Approval[]>

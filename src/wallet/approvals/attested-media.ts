@@ -3,7 +3,7 @@ import { all, change, first, type Row, type Work } from '../records/records.ts'
 import type { ConsentFacts } from '../terms/approval.ts'
 
 /** A media file of a request. `hash` is over its bytes, or over its URL if the bytes are elsewhere. */
-export interface ConsentedMedium {
+export interface ConsentedMediaItem {
   hash: string
   isAddress: boolean
 }
@@ -17,7 +17,7 @@ export interface Attested {
 
 /** Records, before sending, which media go to a service with a consent, because it may not ask about them again. */
 export function* noteAttested(
-  { origin, facts, media }: { origin: string; facts: string; media: readonly ConsentedMedium[] },
+  { origin, facts, media }: { origin: string; facts: string; media: readonly ConsentedMediaItem[] },
   nowMs: number,
 ): Work<void> {
   for (const { hash, isAddress } of media) {
@@ -40,7 +40,7 @@ export function* noteAttested(
  */
 export function* findAttested(
   origin: string,
-  media: readonly ConsentedMedium[],
+  media: readonly ConsentedMediaItem[],
   read: (facts: string) => ConsentFacts,
 ): Work<Attested | null> {
   if (media.length === 0) return null

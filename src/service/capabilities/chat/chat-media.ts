@@ -26,13 +26,13 @@ type VideoPart = Extract<ContentPart, { type: 'video_url' }>
 type Path = readonly (string | number)[]
 
 /** Audio or video in a request, and where it is. */
-interface SentMedium {
+interface SentMediaItem {
   path: Path
   part: AudioPart | VideoPart
 }
 
 /** Returns the audio of a conversation, and its videos given as data URLs. */
-export const sentMediaIn = ({ messages }: ChatCompletionRequest): SentMedium[] =>
+export const sentMediaIn = ({ messages }: ChatCompletionRequest): SentMediaItem[] =>
   messages.flatMap(({ content }, index) =>
     Array.isArray(content)
       ? content.flatMap((part: ContentPart, place) => {
@@ -48,7 +48,7 @@ export const sentMediaIn = ({ messages }: ChatCompletionRequest): SentMedium[] =
  * media that no engine can read. Throws `invalidRequest` that names the field, `modelOverloaded`, or the signal's
  * reason.
  */
-export async function checkSentMedia(media: readonly SentMedium[], signal: AbortSignal): Promise<void> {
+export async function checkSentMedia(media: readonly SentMediaItem[], signal: AbortSignal): Promise<void> {
   for (const { path, part } of media) {
     if (part.type === 'input_audio') await checkAudio([...path], part.input_audio, signal)
     else await checkedVideoType([...path, 'url'], bytesOf([...path, 'url'], part.video_url.url), signal)
@@ -118,7 +118,7 @@ type MediaPart = Exclude<ContentPart, { type: 'text' | 'input_audio' }>
  * A part of a conversation that its engine gets in another form: the data that was fetched from its URL, or the text of
  * a file.
  */
-interface NamedMedium {
+interface NamedMediaItem {
   /** Where it is in the caller's request. */
   path: readonly (string | number)[]
   part: MediaPart
@@ -138,7 +138,7 @@ const pathOf = (part: MediaPart): string[] => [part.type, part.type === 'file' ?
  * Returns them in the order of the conversation, whose first `before` messages are the service's own. Throws
  * `invalidRequest` if there are more than one request may name.
  */
-export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextModel, before: number): NamedMedium[] {
+export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextModel, before: number): NamedMediaItem[] {
   const media = messages.flatMap(({ content }, index) =>
     Array.isArray(content)
       ? content.flatMap((part: ContentPart, place) => {
@@ -167,7 +167,7 @@ type Fetching = Pick<Service, 'documents' | 'log'> & Pick<Call, 'fetcher' | 'sig
  * Throws `invalidRequest` that names the field, or the signal's reason.
  */
 export async function fetchMedia(
-  named: readonly NamedMedium[],
+  named: readonly NamedMediaItem[],
   fetching: Fetching,
 ): Promise<ReadonlyMap<ContentPart, ContentPart>> {
   if (named.length === 0) return noParts
@@ -176,21 +176,21 @@ export async function fetchMedia(
   const startedMs = performance.now()
   const longestMs = named.some(({ part }) => part.type !== 'image_url') ? fetchMs : imageFetchMs
   let leftBytes = namedMediaBytes
-  for (const medium of named) {
-    const key = `${medium.part.type} ${medium.url}`
-    const same = isAddress(medium.url) ? known.get(key) : undefined
+  for (const item of named) {
+    const key = `${item.part.type} ${item.url}`
+    const same = isAddress(item.url) ? known.get(key) : undefined
     if (same) {
-      parts.set(medium.part, withUrlOf(medium.part, same))
+      parts.set(item.part, withUrlOf(item.part, same))
       continue
     }
     const timeoutMs = Math.max(1, Math.floor(longestMs - (performance.now() - startedMs)))
-    const file = isAddress(medium.url)
-      ? await fetchOne(medium, { ...fetching, timeoutMs, mostBytes: Math.min(mostBytesOf(medium.part), leftBytes) })
-      : { bytes: encodedBytes(medium), mimeType: '' }
-    if (isAddress(medium.url)) leftBytes -= file.bytes.length
-    const part = await given(medium, file, fetching)
+    const file = isAddress(item.url)
+      ? await fetchOne(item, { ...fetching, timeoutMs, mostBytes: Math.min(mostBytesOf(item.part), leftBytes) })
+      : { bytes: encodedBytes(item), mimeType: '' }
+    if (isAddress(item.url)) leftBytes -= file.bytes.length
+    const part = await given(item, file, fetching)
     known.set(key, part)
-    parts.set(medium.part, part)
+    parts.set(item.part, part)
   }
   return parts
 }
@@ -203,7 +203,7 @@ const mostBytesOf = ({ type }: MediaPart): number =>
 type File = Pick<FetchedFile, 'bytes' | 'mimeType'>
 
 async function fetchOne(
-  { path, part, url }: NamedMedium,
+  { path, part, url }: NamedMediaItem,
   { fetcher, signal, timeoutMs, mostBytes }: Fetching & { timeoutMs: number; mostBytes: number },
 ): Promise<File> {
   const accept = { image_url: 'image/*', video_url: 'video/*', file: '*/*' }[part.type]
@@ -215,7 +215,7 @@ async function fetchOne(
   }
 }
 
-function encodedBytes({ path, url }: NamedMedium): Buffer {
+function encodedBytes({ path, url }: NamedMediaItem): Buffer {
   const bytes = fromBase64(url.slice(url.indexOf(',') + 1))
   if (!bytes) throw fieldError(path, 'the data URL is not valid base64')
   if (bytes.length > documentBytes) throw fieldError(path, `has more than ${documentBytes} bytes`)
@@ -223,7 +223,11 @@ function encodedBytes({ path, url }: NamedMedium): Buffer {
 }
 
 /** Returns the part for the engine, with its type detected from the bytes; the type that a server claims is ignored. */
-async function given({ path, part }: NamedMedium, { bytes, mimeType }: File, fetching: Fetching): Promise<ContentPart> {
+async function given(
+  { path, part }: NamedMediaItem,
+  { bytes, mimeType }: File,
+  fetching: Fetching,
+): Promise<ContentPart> {
   const dataUrl = (type: string) => `data:${type};base64,${bytes.toString('base64')}`
   switch (part.type) {
     case 'image_url': {

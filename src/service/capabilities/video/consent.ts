@@ -4,7 +4,7 @@ import { fieldError } from '#contract/errors/issues.ts'
 import type { VideoQueueRequest } from '#contract/operations/video.ts'
 import { type Clock, dayMs } from '#contract/time.ts'
 import type { FaceDetector } from '#engines/ports/media-engines.ts'
-import type { TakenMedium } from '#engines/video-media/video-media.ts'
+import type { TakenMediaItem } from '#engines/video-media/video-media.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { UseNonce } from '#ledger/store/units.ts'
 import type { ConsentOrder } from '../../http/service.ts'
@@ -47,18 +47,18 @@ export async function requireConsent(
   return []
 }
 
-const hashesOf = (media: readonly TakenMedium[]): string[] => [...new Set(media.map(({ hash }) => hash))]
+const hashesOf = (media: readonly TakenMediaItem[]): string[] => [...new Set(media.map(({ hash }) => hash))]
 
 async function rolesWithFaces(
-  media: readonly TakenMedium[],
+  media: readonly TakenMediaItem[],
   faces: FaceDetector,
   signal: AbortSignal,
 ): Promise<FaceMediaRole[]> {
   const roles = new Set<FaceMediaRole>()
-  for (const medium of media) {
-    const { role, rule } = medium
+  for (const item of media) {
+    const { role, rule } = item
     if (role === null || roles.has(role) || rule.kind === 'audio') continue
-    const shown = { kind: rule.kind, bytes: medium.bytes, format: medium.format }
+    const shown = { kind: rule.kind, bytes: item.bytes, format: item.format }
     if (await faces.hasFace(shown, signal)) roles.add(role)
   }
   return [...roles]
