@@ -14,7 +14,7 @@ import { RequestPage, RequestsPage } from './requests.tsx'
 import { failed, me, problem, readMe } from './session.ts'
 import { SignIn } from './sign-in.tsx'
 import { TopUp } from './top-up.tsx'
-import { accountPath, type Me, type Told } from './wire.ts'
+import { accountPath, type Me, type Notice } from './wire.ts'
 
 interface AccountSection extends Section {
   /** Only for a wallet or an ADMIN key. */
@@ -85,7 +85,7 @@ function Unread(): JSX.Element {
 function SignedIn({ me: { who, name } }: { me: Me }): JSX.Element {
   const leave = async (path: string) => {
     try {
-      await postJson<Told>(path, {})
+      await postJson<Notice>(path, {})
       await readMe()
     } catch (error) {
       problem.value = failed(error)

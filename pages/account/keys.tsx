@@ -7,7 +7,7 @@ import { type Column, nothing } from '../kit/table.tsx'
 import { CopyText, Time } from '../kit/text.tsx'
 import { List } from './list.tsx'
 import { ask } from './reading.ts'
-import type { BudgetView, KeyRow, NewKey, Told } from './wire.ts'
+import type { BudgetView, KeyRow, NewKey, Notice } from './wire.ts'
 
 const pageRows = 50
 
@@ -275,7 +275,7 @@ function ChangeDialog({ row, done, close }: RowDialogProps): JSX.Element {
       ...(isMoved && hasLimit ? { limitPeriod: after.period } : {}),
       ...(after.ends === before.ends ? {} : { expiresAt: after.ends === '' ? null : after.ends }),
     }
-    said.value = (await ask<Told>('keys/change', order)).said
+    said.value = (await ask<Notice>('keys/change', order)).said
     done()
   }
   return (
@@ -295,8 +295,7 @@ function ChangeDialog({ row, done, close }: RowDialogProps): JSX.Element {
 
 function RevokeDialog({ row: { id, label, prefix }, done, close }: RowDialogProps): JSX.Element {
   const submit = async () => {
-    const told = await ask<Told>('keys/revoke', { id })
-    said.value = told.said
+    said.value = (await ask<Notice>('keys/revoke', { id })).said
     done()
   }
   return (

@@ -25,7 +25,7 @@ export interface Me {
 }
 
 /** The result of an action, as a sentence. */
-export interface Told {
+export interface Notice {
   said: string
 }
 

@@ -21,7 +21,7 @@ import { me } from './session.ts'
 import { SettingsPage } from './settings.tsx'
 import { SignInPage } from './sign-in.tsx'
 import { UsagePage } from './usage.tsx'
-import type { Me, Told } from './wire.ts'
+import type { Me, Notice } from './wire.ts'
 import { YourSignInPage } from './your-sign-in.tsx'
 
 const sections: readonly Section[] = [
@@ -55,7 +55,7 @@ export function ConsolePage(): JSX.Element {
   const title = section?.title ?? 'Page not found'
   const signOut = async () => {
     try {
-      await postJson<Told>('/api/sign-out', {})
+      await postJson<Notice>('/api/sign-out', {})
     } catch (error) {
       const { happened, next } = refusedOf(error)
       said.value = `${happened} ${next}`

@@ -5,7 +5,7 @@ import { postJson, proveWith, RefusedError } from '../kit/api.ts'
 import { DialogForm } from '../kit/dialog.tsx'
 import { signWith } from './passkey.ts'
 import { CodeField, codeIn, UserName } from './password.tsx'
-import type { ProofWays, Told } from './wire.ts'
+import type { Notice, ProofWays } from './wire.ts'
 
 /** Set while the operator must prove their identity again; called with the outcome. */
 const waiting = signal<((isProven: boolean) => void) | null>(null)
@@ -42,7 +42,7 @@ function OpenDialog({ done }: { done(isProven: boolean): void }): JSX.Element {
   }, [])
   const submit = async (form: FormData) => {
     if (form.get('password')) {
-      await postJson<Told>('/api/prove', { password: String(form.get('password')), code: codeIn(form) })
+      await postJson<Notice>('/api/prove', { password: String(form.get('password')), code: codeIn(form) })
       isProven.value = true
       return
     }
@@ -52,7 +52,7 @@ function OpenDialog({ done }: { done(isProven: boolean): void }): JSX.Element {
         happened: 'You have no passkey at this address.',
         next: 'Open a new link from `farebox console` in this browser, then try again.',
       })
-    await postJson<Told>('/api/prove', { credential: await signWith(passkey) })
+    await postJson<Notice>('/api/prove', { credential: await signWith(passkey) })
     isProven.value = true
   }
   const seen = ways.value

@@ -13,7 +13,7 @@ import {
   type SettingsDraft,
   type SettingsEdits,
 } from './settings-wire.ts'
-import { planNames, type Told } from './wire.ts'
+import { type Notice, planNames } from './wire.ts'
 
 type ModelSetting = SettingsEdits['models'][number]
 /** Which dialog is open. */
@@ -315,7 +315,7 @@ function ReviewDialog({
 }: Omit<ReviewDialogProps, 'edits'> & { version: string }): JSX.Element {
   const submit = async (form: FormData) => {
     const order = { version, changes, reason: String(form.get('reason') ?? '') }
-    said.value = (await postJson<Told>('/api/settings/change', order)).said
+    said.value = (await postJson<Notice>('/api/settings/change', order)).said
     await done()
   }
   return (

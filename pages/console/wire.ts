@@ -101,7 +101,7 @@ export interface ProofWays {
 }
 
 /** The outcome of an action, as a sentence. */
-export interface Told {
+export interface Notice {
   said: string
 }
 

@@ -11,7 +11,7 @@ import { useLive } from './operator.ts'
 import { makePasskey } from './passkey.ts'
 import { PasswordSection } from './password.tsx'
 import { me } from './session.ts'
-import type { PasskeyCreation, SessionView, Told, YourSignIn } from './wire.ts'
+import type { Notice, PasskeyCreation, SessionView, YourSignIn } from './wire.ts'
 
 type Open = 'add' | { id: string; label: string } | null
 
@@ -23,7 +23,7 @@ export function YourSignInPage(): JSX.Element {
   const seen = read.value.value
   if (!seen) return <Waiting problem={read.problem.value} />
   const tell = async (path: string, body: object) => {
-    said.value = (await postJson<Told>(`/api/your-sign-in/${path}`, body)).said
+    said.value = (await postJson<Notice>(`/api/your-sign-in/${path}`, body)).said
     await read.refresh()
   }
   const end = async ({ session }: SessionView) => {

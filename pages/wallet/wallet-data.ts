@@ -3,12 +3,12 @@ import { postJson, readJson } from '../kit/api.ts'
 import { live } from '../kit/live.ts'
 import {
   type HoldingsView,
+  type Notice,
   type PageForms,
   type ReceiptFilter,
   type ReceiptList,
   type Spending,
   spendingDays,
-  type Told,
   type WalletState,
 } from './wire.ts'
 
@@ -28,7 +28,7 @@ export function walletData() {
     /** The outcome of the last form. */
     said: signal(''),
     async send<Name extends keyof PageForms>(name: Name, form: PageForms[Name]): Promise<void> {
-      const { said } = await postJson<Told>(name.slice('POST '.length), form)
+      const { said } = await postJson<Notice>(name.slice('POST '.length), form)
       this.said.value = said
       await wallet.refresh()
     },

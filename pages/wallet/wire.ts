@@ -217,6 +217,6 @@ export interface PlannedSend {
 }
 
 /** The outcome of a form, as a sentence. */
-export interface Told {
+export interface Notice {
   said: string
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { changeKeyFor, createKeyFor, revokeKeyFor } from '#access/keys/key-acts.ts'
 import { CreateKeyRequest, createKey, UpdateKeyRequest } from '#contract/operations/keys.ts'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
-import type { NewKey, Told } from '#pages/account/wire.ts'
+import type { NewKey, Notice } from '#pages/account/wire.ts'
 import type { AccountRoutes } from './account-route.ts'
 import { inputOf } from './figure-routes.ts'
 
@@ -37,14 +37,14 @@ export const keyRoutes: AccountRoutes = {
   },
   'POST /account/api/keys/change': {
     isForAccount: true,
-    async run({ body, session: { principal } }, context): Promise<Told> {
+    async run({ body, session: { principal } }, context): Promise<Notice> {
       await changeKeyFor(context, principal, inputOf(UpdateKeyRequest, body))
       return { said: 'The key was changed.' }
     },
   },
   'POST /account/api/keys/revoke': {
     isForAccount: true,
-    async run({ body, session: { principal } }, context): Promise<Told> {
+    async run({ body, session: { principal } }, context): Promise<Notice> {
       await revokeKeyFor(context, principal, inputOf(RevokeInput, body).id)
       return { said: 'The key is revoked. Calls with it are now refused.' }
     },

@@ -1,4 +1,4 @@
-import type { Me, Told } from '#pages/account/wire.ts'
+import type { Me, Notice } from '#pages/account/wire.ts'
 import type { AccountRoutes, RouteContext } from './account-route.ts'
 import { type AccountSession, seesAccount } from './account-sessions.ts'
 
@@ -6,13 +6,13 @@ import { type AccountSession, seesAccount } from './account-sessions.ts'
 export const sessionRoutes: AccountRoutes = {
   'GET /account/api/me': { run: ({ session }, context) => me(session, context) },
   'POST /account/api/sign-out': {
-    async run({ session }, { sessions }): Promise<Told> {
+    async run({ session }, { sessions }): Promise<Notice> {
       await sessions.end(session)
       return { said: 'Signed out.' }
     },
   },
   'POST /account/api/sign-out-all': {
-    async run({ session }, { sessions }): Promise<Told> {
+    async run({ session }, { sessions }): Promise<Notice> {
       const ended = await sessions.endAll(session)
       return { said: `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}, including this one.` }
     },

@@ -3,11 +3,11 @@ import { systemClock } from '#contract/time.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
 import {
   type ListedReceiptView,
+  type Notice,
   type PageForms,
   type ReceiptFilter,
   type ReceiptList,
   spendingDays,
-  type Told,
 } from '#pages/wallet/wire.ts'
 import { attestations } from '#toolkit/approval.ts'
 import { hiddenShown } from '#toolkit/values/untrusted.ts'
@@ -129,14 +129,14 @@ const receiptView = ({ whole: _, amount, ...receipt }: ListedReceipt): ListedRec
 function deciding({ ownerWallet, place, by, ...rest }: WalletPageOptions): Record<keyof PageForms, PageRoute> {
   return {
     ...sendingBack({ ...rest, by }),
-    async 'POST /api/approvals'({ body }): Promise<Told> {
+    async 'POST /api/approvals'({ body }): Promise<Notice> {
       const { id, isApproved, statements } = body as Partial<PageForms['POST /api/approvals']>
       if (typeof id !== 'string' || typeof isApproved !== 'boolean') throw wrongForm()
       const approval = await ownerWallet.approvals.get(id)
       if (isApproved && approval?.facts.kind === 'consent' && !isWhole(statements)) throw notAllStated()
       return { said: ownerWallet.sayAnswer(await ownerWallet.approvals.resolve(id, { isApproved, by })) }
     },
-    async 'POST /api/caps'({ body }): Promise<Told> {
+    async 'POST /api/caps'({ body }): Promise<Notice> {
       const { name, usd } = body as Partial<PageForms['POST /api/caps']>
       if (typeof name !== 'string' || typeof usd !== 'string') throw wrongForm()
       const cap = ownerWallet.lowerCap(name, usd.trim())
@@ -144,11 +144,11 @@ function deciding({ ownerWallet, place, by, ...rest }: WalletPageOptions): Recor
         said: `The cap ${cap.of} is ${formatUsd(cap.amountMicroUsd)} USD. A running \`farebox mcp\` uses it from its next call on; other processes need a restart.`,
       }
     },
-    async 'POST /api/stop'(): Promise<Told> {
+    async 'POST /api/stop'(): Promise<Notice> {
       await ownerWallet.stop(by)
       return { said: 'Stopped: no process on this journal signs or sends anything.' }
     },
-    async 'POST /api/start'({ body }): Promise<Told> {
+    async 'POST /api/start'({ body }): Promise<Notice> {
       const { passphrase } = body as Partial<PageForms['POST /api/start']>
       // The session may be hours old, so lifting the stop requires the passphrase.
       if (await ownerWallet.isGuarded()) await ownerWallet.proveOwner(typeof passphrase === 'string' ? passphrase : '')

@@ -1,6 +1,6 @@
 import { formatUsd } from '#contract/money.ts'
 import { chainName } from '#contract/wire/networks.ts'
-import type { PageForms, PlannedSend, Told } from '#pages/wallet/wire.ts'
+import type { Notice, PageForms, PlannedSend } from '#pages/wallet/wire.ts'
 import type { Transfer } from '#wallet/records/transfer-rows.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { PageRoute } from '../loopback/script-page.ts'
@@ -38,7 +38,7 @@ export const sendingBack = ({ sends, settlerFor, by }: SendBack) =>
         ...{ balance: `${balanceMicroUsd}`, held: `${heldMicroUsd}`, lastCharacters },
       }
     },
-    async 'POST /api/send'({ body }): Promise<Told> {
+    async 'POST /api/send'({ body }): Promise<Notice> {
       const { to, usd, facilitator, ending, passphrase } = textsIn(body, [
         ...(['to', 'usd', 'facilitator', 'ending', 'passphrase'] as const),
       ])

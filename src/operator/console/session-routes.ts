@@ -1,4 +1,4 @@
-import type { Me, Told } from '#pages/console/wire.ts'
+import type { Me, Notice } from '#pages/console/wire.ts'
 import type { ConsoleRoutes } from './console-route.ts'
 
 /** Routes for the operator's own session, and for all sessions. */
@@ -11,14 +11,14 @@ export const sessionRoutes: ConsoleRoutes = {
   },
   'POST /api/sign-out': {
     role: 'read',
-    async run({ session }, { sessions }): Promise<Told> {
+    async run({ session }, { sessions }): Promise<Notice> {
       await sessions.end(session)
       return { said: 'Signed out.' }
     },
   },
   'POST /api/sign-out-all': {
     role: 'owner',
-    async run(_, { sessions }): Promise<Told> {
+    async run(_, { sessions }): Promise<Notice> {
       const ended = await sessions.endAll()
       return { said: `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}, including this one.` }
     },

@@ -1,5 +1,5 @@
 import type { SettingsChange, SettingsView } from '#pages/console/settings-wire.ts'
-import type { Told } from '#pages/console/wire.ts'
+import type { Notice } from '#pages/console/wire.ts'
 
 /** The configuration file of a running service. Throws `OperatorRefused` for problems that the operator can fix. */
 export interface SettingsFile {
@@ -12,7 +12,7 @@ export interface SettingsFile {
    * Writes the changes and reloads the file. `note` runs before the file is replaced, when only the disk can still
    * fail, and a second time if the file could not be replaced. Returns the outcome.
    */
-  change(order: SettingsOrder, note: (diff: readonly string[], failed?: string) => Promise<void>): Promise<Told>
+  change(order: SettingsOrder, note: (diff: readonly string[], failed?: string) => Promise<void>): Promise<Notice>
 }
 
 export interface SettingsOrder {

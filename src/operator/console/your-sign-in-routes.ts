@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
 import {
+  type Notice,
   type PasskeyCreation,
   type PasswordSetup,
   type ProofWays,
   passwordCharacters,
   type SessionView,
-  type Told,
   type YourSignIn,
 } from '#pages/console/wire.ts'
 import { OperatorRefused } from '../operator-refused.ts'
@@ -79,12 +79,12 @@ export const yourSignInRoutes: ConsoleRoutes = {
       context.signIn.creation(session, placeHere(origin, context)),
     true,
   ),
-  'POST /api/your-sign-in/add-passkey': own(async ({ session, origin, body }, context): Promise<Told> => {
+  'POST /api/your-sign-in/add-passkey': own(async ({ session, origin, body }, context): Promise<Notice> => {
     const sent = parsed({ label, credential: z.unknown() }, body)
     await context.signIn.addPasskey(session, sent.credential, sent.label, placeHere(origin, context))
     return { said: `The passkey ${sent.label} was added; it signs you in from now on.` }
   }, true),
-  'POST /api/your-sign-in/remove-passkey': own(async ({ session, body }, { signIn }): Promise<Told> => {
+  'POST /api/your-sign-in/remove-passkey': own(async ({ session, body }, { signIn }): Promise<Notice> => {
     await signIn.removePasskey(session, parsed({ id: z.string() }, body).id)
     return { said: 'The passkey was removed.' }
   }, true),
@@ -93,7 +93,7 @@ export const yourSignInRoutes: ConsoleRoutes = {
     const { qrCode } = await import('#host/pages/qr-code.ts')
     return { ...setup, qr: qrCode(setup.uri) }
   }, true),
-  'POST /api/your-sign-in/set-password': own(async ({ session, body }, { signIn }): Promise<Told> => {
+  'POST /api/your-sign-in/set-password': own(async ({ session, body }, { signIn }): Promise<Notice> => {
     const { password } = parsed({ password: z.string() }, body)
     const { least, most } = passwordCharacters
     if (password.length < least || password.length > most)
@@ -102,11 +102,11 @@ export const yourSignInRoutes: ConsoleRoutes = {
     await signIn.setPassword(session, { password, code }, setup)
     return { said: 'The password is set. It signs you in with a code of your authenticator.' }
   }, true),
-  'POST /api/your-sign-in/remove-password': own(async ({ session }, { signIn }): Promise<Told> => {
+  'POST /api/your-sign-in/remove-password': own(async ({ session }, { signIn }): Promise<Notice> => {
     await signIn.removePassword(session)
     return { said: 'The password was removed.' }
   }, true),
-  'POST /api/your-sign-in/end-session': own(async ({ session: me, body }, context): Promise<Told> => {
+  'POST /api/your-sign-in/end-session': own(async ({ session: me, body }, context): Promise<Notice> => {
     const { session } = parsed({ session: z.string().length(shownHash) }, body)
     const found = (await seenBy(me, context)).find(({ hash }) => hash.startsWith(session))
     if (!found) throw new PageRefusal(409, 'This session has already ended.', 'Reload the page.')
@@ -120,7 +120,7 @@ export const yourSignInRoutes: ConsoleRoutes = {
       password: (await context.signIn.passwordSince(session)) !== null,
     }
   }),
-  'POST /api/prove': own(async ({ session, origin, body, ...from }, context): Promise<Told> => {
+  'POST /api/prove': own(async ({ session, origin, body, ...from }, context): Promise<Notice> => {
     const typed = z.object(passwordTyped).safeParse(body).data
     const { signIn, sessions } = context
     const { devices, tries } = signIn
