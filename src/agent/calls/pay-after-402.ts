@@ -25,7 +25,14 @@ export async function payAfter402(
   if (!wallet || !wantsCredit(error)) return null
   const offer = await topUps.offer()
   const amountMicroUsd = missing(error, priceMicroUsd)
-  const order = { origin: client.address.origin, ...offer, amountMicroUsd, purpose, call, toldMicroUsd: told(error) }
+  const order = {
+    origin: client.address.origin,
+    ...offer,
+    amountMicroUsd,
+    purpose,
+    call,
+    reportedMicroUsd: reportedCredit(error),
+  }
   try {
     return await wallet.pay({ ...order, occasion: 'after-402' }, topUps.send)
   } catch (refusal) {
@@ -42,7 +49,7 @@ export async function payAfter402(
 export function missing(error: ServiceError, priceMicroUsd: MicroUsd | null): MicroUsd {
   const said = WalletCreditRequired.safeParse(error.body)
   const needed = said.success ? fromUsdNumber(said.data.minimumBalanceUsd ?? 0) : null
-  const available = told(error) ?? microUsd(0)
+  const available = reportedCredit(error) ?? microUsd(0)
   // Our own price, or without one the smallest top-up, limits how much a service may claim to need; a negative balance
   // is not the caller's debt.
   const bound = priceMicroUsd ?? smallestTopUpMicroUsd
@@ -52,7 +59,7 @@ export function missing(error: ServiceError, priceMicroUsd: MicroUsd | null): Mi
 }
 
 /** Returns the credit that a 402 reports; null if it reports none. */
-function told({ body, headers }: ServiceError): MicroUsd | null {
+function reportedCredit({ body, headers }: ServiceError): MicroUsd | null {
   const said = WalletCreditRequired.safeParse(body)
   const inBody = said.success && said.data.currentBalanceUsd != null ? fromUsdNumber(said.data.currentBalanceUsd) : null
   return inBody ?? balanceUsd.parse(headers[balanceUsd.name] ?? '')

@@ -108,8 +108,8 @@ async function recentPayment({ records, key, policy }: PayContext, lease: TopUpL
 }
 
 /** A refill whose credit has shown up was not made for the call that got a 402, so that call need not wait after it. */
-function* passedRefill(address: string, { occasion, origin, toldMicroUsd = null }: Order): Work<string | null> {
-  return occasion === 'after-402' ? yield* shownRefill({ origin, address }, toldMicroUsd) : null
+function* passedRefill(address: string, { occasion, origin, reportedMicroUsd = null }: Order): Work<string | null> {
+  return occasion === 'after-402' ? yield* shownRefill({ origin, address }, reportedMicroUsd) : null
 }
 
 /** Includes the chain's time, if known. */

@@ -45,12 +45,12 @@ export const leastShown = ({ beforeMicroUsd }: RefillRow, { amountMicroUsd }: Pa
 /**
  * Returns the id of the last confirmed refill if its credit has been seen, or shows in what the service reports now.
  */
-export function* shownRefill(place: RefillPlace, toldMicroUsd: MicroUsd | null): Work<string | null> {
+export function* shownRefill(place: RefillPlace, reportedMicroUsd: MicroUsd | null): Work<string | null> {
   const refill = yield* lastRefill(place.address, place.origin)
   const row = refill && (yield* refillRow(place))
   if (!row || row.isHalted) return null
   const isSeen = row.paymentId !== refill.id
-  return isSeen || (toldMicroUsd !== null && toldMicroUsd >= leastShown(row, refill)) ? refill.id : null
+  return isSeen || (reportedMicroUsd !== null && reportedMicroUsd >= leastShown(row, refill)) ? refill.id : null
 }
 
 /** Until then, only the holder of this turn may refill. */

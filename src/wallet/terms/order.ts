@@ -38,7 +38,7 @@ export interface Order extends Offer {
    */
   seen?: Pick<SeenCredit, 'balanceMicroUsd'> & { sentAtMs: number }
   /** For `after-402`: the credit in the 402; null if it has none. */
-  toldMicroUsd?: MicroUsd | null
+  reportedMicroUsd?: MicroUsd | null
   /**
    * For `asked`: if an equal payment was confirmed within this time, it counts as this one, and nothing is paid again.
    */
