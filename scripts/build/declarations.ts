@@ -4,7 +4,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, posix } from 'node:path'
 import { promisify } from 'node:util'
-import { doors } from './entries.ts'
+import { packageEntries } from './entries.ts'
 
 /**
  * Writes the declarations of the entry points, and no others, to `types` in `dist`, with specifiers that resolve inside
@@ -25,7 +25,7 @@ export async function declarations(root: string, dist: string): Promise<void> {
   }
   const declarationOf = (path: string): string => path.replace(/\.ts$/, '.d.ts')
   const inTheWay = complaints.filter(({ path }) => path === null)
-  if (inTheWay.length === 0) for (const door of Object.values(doors)) await show(declarationOf(door), [])
+  if (inTheWay.length === 0) for (const entry of Object.values(packageEntries)) await show(declarationOf(entry), [])
   // A private declaration may have types that cannot be named; a public one may not.
   const serious = complaints.filter(({ path }) => path === null || shown.has(declarationOf(path)))
   if (serious.length > 0) {

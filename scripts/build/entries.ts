@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The public entry points of the package, by the name of their bundle. `exports` in package.json points to them. */
-export const doors = {
+export const packageEntries = {
   agent: 'src/agent/index.ts',
   contract: 'src/contract/index.ts',
   toolkit: 'src/toolkit/index.ts',
@@ -36,7 +36,7 @@ export const processes = {
 /** Everything that is started or imported from outside, by the name of its file in `dist/`, which has no folders. */
 export const entryPoints: Readonly<Record<string, string>> = {
   cli: 'src/cli/main.ts',
-  ...doors,
+  ...packageEntries,
   ...threads,
   ...processes,
 }

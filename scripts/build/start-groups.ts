@@ -60,7 +60,10 @@ const threadNames = new Set(Object.keys({ ...threads, ...processes }))
 
 const groups = [
   ...['base', 'packages', 'shared', 'start'],
-  ...['of-threads', 'of-doors', 'of-commands', 'of-service', 'of-queries'].flatMap(name => [`${name}-packages`, name]),
+  ...['of-threads', 'of-entries', 'of-commands', 'of-service', 'of-queries'].flatMap(name => [
+    `${name}-packages`,
+    name,
+  ]),
   ...['running', 'serving', 'trying'],
 ]
 
@@ -109,11 +112,11 @@ function groupsOfServices(graph: Graph): [OutputChunk, string][] {
   const [byServe, byUp] = [graph.startOf(serve), graph.startOf(up)]
   const ofEntries = (is: (name: string) => boolean): Chunks =>
     graph.readFrom(graph.entries.filter(({ name }) => is(name)))
-  const byDoors = ofEntries(name => name !== 'service' && name !== 'cli' && !threadNames.has(name))
+  const byPackageEntries = ofEntries(name => name !== 'service' && name !== 'cli' && !threadNames.has(name))
   const commands = graph.commands.filter(chunk => !graph.rootsOf(serve).concat(graph.rootsOf(up)).includes(chunk))
   const readers: [group: string, by: Chunks][] = [
     ['of-threads', ofEntries(name => threadNames.has(name) && !opensLedger(name))],
-    ['of-doors', byDoors],
+    ['of-entries', byPackageEntries],
     ['of-commands', graph.readFrom(commands)],
     ['of-service', ofEntries(name => name === 'service')],
     ['of-queries', ofEntries(opensLedger)],

@@ -6,7 +6,7 @@ import { parameterRows } from '#cli/call/parameters.ts'
 import { commands } from '#cli/commands.ts'
 import { helpText } from '#cli/show/help.ts'
 import { publicComments } from '../build/declarations.ts'
-import { doors } from '../build/entries.ts'
+import { packageEntries } from '../build/entries.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -35,25 +35,25 @@ interface Exported {
 const mostLines = 60
 
 /** A page of `docs/reference` for each entry point of the package, generated from the declarations of its exports. */
-export const referencePages = Object.entries(doors).map(([door, path]) => ({
-  path: `docs/reference/${door}.md`,
-  make: async () => page(door, path),
+export const referencePages = Object.entries(packageEntries).map(([name, path]) => ({
+  path: `docs/reference/${name}.md`,
+  make: async () => page(name, path),
 }))
 
 /** The name that most programs import first. */
 const begins = { agent: 'createAgent', contract: 'operations', toolkit: 'defineTool', service: 'openService' }
 
-function page(door: string, path: string): string {
+function page(name: string, path: string): string {
   const sources = new Map<string, Source>()
   const entry = read(path, sources)
   const exported = exportsOf(entry, sources).toSorted((one, other) => (one.name < other.name ? -1 : 1))
-  const title = door === 'agent' ? 'farebox' : `farebox/${door}`
+  const title = name === 'agent' ? 'farebox' : `farebox/${name}`
   const about = commentBefore(entry, entry.body[0]?.start ?? 0) || firstComment(entry)
   return [
     `<!-- written by npm run generate -->`,
     `# \`${title}\``,
     about.replace(/^`[\w/]+`: /, '').replace(/^./, first => first.toUpperCase()),
-    `\`\`\`ts\nimport { ${begins[door as keyof typeof doors]} } from '${title}'\n\`\`\``,
+    `\`\`\`ts\nimport { ${begins[name as keyof typeof packageEntries]} } from '${title}'\n\`\`\``,
     ...exported.map(section),
     ...usedTypes(exported, sources),
     '',

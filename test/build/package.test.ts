@@ -16,7 +16,7 @@ import { writeSignInHeader } from '#contract/wire/sign-in.ts'
 import { writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { LineServer } from '../../bench/mcp/line-server.ts'
 import { buildPackage } from '../../scripts/build/build-package.ts'
-import { doors, threads } from '../../scripts/build/entries.ts'
+import { packageEntries, threads } from '../../scripts/build/entries.ts'
 import { freePort } from '../postgres/cluster.ts'
 import { typedPrograms } from './typed-programs.ts'
 import { packagesOf, readBy } from './what-is-read.ts'
@@ -50,7 +50,7 @@ test('it stands whole in the place of what was there, and nothing is left beside
   expect((await readdir(installed)).sort()).toEqual(['bin', 'dist', 'package.json'])
 })
 
-test('on a Node that is too old, each door says so in a sentence before anything of it runs', async () => {
+test('on a Node that is too old, each entry point says so in a sentence before anything of it runs', async () => {
   const old = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`
   for (const name of ['farebox', 'farebox/contract', 'farebox/toolkit', 'farebox/service']) {
     const program = `${old}; await import('${name}').catch(({ message }) => console.log(message))`
@@ -231,9 +231,9 @@ registerHooks({ load(url, context, next) {
   }
 }, 30_000)
 
-test.each(['agent', 'contract', 'toolkit', 'service'])('its door %s opens', async door => {
-  const name = door === 'agent' ? 'farebox' : `farebox/${door}`
-  const program = `const door = await import('${name}'); console.log(Object.keys(door).length)`
+test.each(['agent', 'contract', 'toolkit', 'service'])('its entry point %s opens', async entry => {
+  const name = entry === 'agent' ? 'farebox' : `farebox/${entry}`
+  const program = `const entry = await import('${name}'); console.log(Object.keys(entry).length)`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
     cwd: folder,
     env: environment(),
@@ -284,7 +284,7 @@ await service.close()`
   }
 }, 60_000)
 
-test('a schema of a door and one of the user are of the same zod', async () => {
+test('a schema of an entry point and one of the user are of the same zod', async () => {
   const program = `import { z } from 'zod'
 import { Usd } from 'farebox/toolkit'
 const priced = z.object({ cost: Usd })
@@ -299,12 +299,12 @@ console.log(isOurs, priced.safeParse({ cost: 7 }).success, priced.safeParse({ co
 
 test('its declarations stand on zod and Node alone', async () => {
   const program = ['farebox', 'farebox/contract', 'farebox/toolkit', 'farebox/service']
-    .map((door, index) => `export * as door${index} from '${door}'`)
+    .map((entry, index) => `export * as entry${index} from '${entry}'`)
     .join('\n')
   expect(await complaintsAbout({ user: program })).toBe('')
 }, 60_000)
 
-test('right programs of each door compile, and wrong ones do not', async () => {
+test('right programs of each entry point compile, and wrong ones do not', async () => {
   expect(await complaintsAbout(typedPrograms)).toBe('')
 }, 60_000)
 
@@ -367,7 +367,7 @@ const chains = ['@noble/curves', '@noble/hashes', '@scure/base', '@scure/bip32',
 const http = ['@hono/node-server', 'hono']
 const sdk = ['@modelcontextprotocol/core', '@modelcontextprotocol/server']
 
-/** A door that reads the MCP SDK, or a command that reads a chain's, would make every user of it wait. */
+/** An entry point that reads the MCP SDK, or a command that reads a chain's, would make every user of it wait. */
 const ways: [what: string, way: Way][] = [
   ['farebox', { source: 'src/cli/main.ts', files: 6, packages: [] }],
   ['farebox mcp', { source: 'src/cli/commands/mcp.ts', files: 8, packages: [...sdk, 'zod'] }],
@@ -378,10 +378,10 @@ const ways: [what: string, way: Way][] = [
     'farebox up',
     { source: 'src/cli/commands/up.ts', files: 14, packages: [...http, ...chains, 'kysely', 'viem'].sort() },
   ],
-  ['the door agent', { source: doors.agent, files: 80, packages: ['is-network-error', 'p-retry'] }],
-  ['the door contract', { source: doors.contract, files: 45, packages: [] }],
-  ['the door toolkit', { source: doors.toolkit, files: 15, packages: [] }],
-  ['the door service', { source: doors.service, files: 12, packages: [] }],
+  ['the entry agent', { source: packageEntries.agent, files: 80, packages: ['is-network-error', 'p-retry'] }],
+  ['the entry contract', { source: packageEntries.contract, files: 45, packages: [] }],
+  ['the entry toolkit', { source: packageEntries.toolkit, files: 15, packages: [] }],
+  ['the entry service', { source: packageEntries.service, files: 12, packages: [] }],
   ['the writer of books', { source: threads['sqlite-writer-thread'], files: 1, packages: [] }],
 ]
 

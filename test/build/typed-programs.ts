@@ -1,4 +1,7 @@
-/** A program of each door, as a user would write it. A line after `@ts-expect-error` must not compile, every other one must. */
+/**
+ * A program of each entry point, as a user would write it. A line after `@ts-expect-error` must not compile; every
+ * other one must.
+ */
 export const typedPrograms: Readonly<Record<string, string>> = {
   agent: `
 import { type Agent, type AgentToolResult, agentFromEnvironment, aiSdkTools, createAgent, openAiTools } from 'farebox'
