@@ -4,7 +4,7 @@ import type { AccountParts } from './account-route.ts'
 import type { Ask } from './queries/answers.ts'
 
 interface Opened {
-  door: { answer(request: Request, address: string): Promise<Response> }
+  handler: { answer(request: Request, address: string): Promise<Response> }
   close(): Promise<void>
 }
 
@@ -19,22 +19,22 @@ export class AccountPage {
   /** `database` is the configured address; without it, queries run on this thread. */
   constructor(parts: AccountParts, database: string | undefined) {
     this.#open = onceLoaded(async () => {
-      const [{ AccountDoor }, { AccountSessions }, { accountRoutes }, { ask, close }] = await Promise.all([
-        import('./account-door.ts'),
+      const [{ AccountHandler }, { AccountSessions }, { accountRoutes }, { ask, close }] = await Promise.all([
+        import('./account-handler.ts'),
         import('./account-sessions.ts'),
         import('./account-routes.ts'),
         queriesOf(parts, database),
       ])
       const walletSignIn = parts.identity.pageSignIn(signInUri(parts.settings.publicUrl))
       const context = { ...parts, ask, walletSignIn, sessions: new AccountSessions(parts) }
-      const door = new AccountDoor(accountRoutes, context)
-      this.#opened = { door, close }
+      const handler = new AccountHandler(accountRoutes, context)
+      this.#opened = { handler, close }
       return this.#opened
     })
   }
 
   async answer(request: Request, address: string): Promise<Response> {
-    return (await this.#open()).door.answer(request, address)
+    return (await this.#open()).handler.answer(request, address)
   }
 
   async close(): Promise<void> {

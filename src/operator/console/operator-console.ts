@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { oneAtATime } from '#host/async.ts'
 import { type LinkOrder, OperatorSessions } from '../sign-in/operator-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
-import { ConsoleDoor } from './console-door.ts'
+import { ConsoleHandler } from './console-handler.ts'
 import type { ConsoleParts, ConsoleRoutes } from './console-route.ts'
 import { modelRoutes } from './model-routes.ts'
 import { operatorRoutes } from './operator-routes.ts'
@@ -24,20 +24,20 @@ export const consoleRoutes: ConsoleRoutes = {
 /** The console, once its address is known. */
 export class OperatorConsole {
   readonly #sessions: OperatorSessions
-  readonly #door: ConsoleDoor
+  readonly #handler: ConsoleHandler
   readonly #url: string
 
   /** Links use the first origin, which may be a TLS proxy's. */
   constructor(parts: ConsoleParts, origins: readonly [string, ...string[]]) {
     this.#sessions = new OperatorSessions(parts)
     const context = { ...parts, sessions: this.#sessions, signIn: new SignIn(parts), inTurn: oneAtATime(), origins }
-    this.#door = new ConsoleDoor(consoleRoutes, context)
+    this.#handler = new ConsoleHandler(consoleRoutes, context)
     this.#url = origins[0]
   }
 
   /** If Node's messages are missing, all browsers share one address. */
   fetch(request: Request, { incoming }: { incoming?: Pick<IncomingMessage, 'socket'> }): Promise<Response> {
-    return this.#door.answer(request, incoming?.socket.remoteAddress ?? '')
+    return this.#handler.answer(request, incoming?.socket.remoteAddress ?? '')
   }
 
   /** Browsers don't send the part after `#` to a server, so no server logs it. */

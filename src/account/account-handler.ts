@@ -45,7 +45,7 @@ const proofs: Readonly<Record<string, Proof>> = {
  * Answers requests at `/account`: the page, and the API behind it. A request needs both the session's cookie and the
  * page's key, because browsers send a cookie to every port of a host. Operators' sessions are not accepted here.
  */
-export class AccountDoor {
+export class AccountHandler {
   readonly #routes: AccountRoutes
   readonly #context: RouteContext
   readonly #origin: string
@@ -153,7 +153,7 @@ export class AccountDoor {
     if (!principal) {
       this.#wrong.count(address, this.#now())
       const { key } = body as { key?: unknown }
-      // A text of another form is no secret of ours, so its form may be said.
+      // A text of another form is none of our secrets, so the answer may say that its form is wrong.
       return typeof key === 'string' && isKeySecret(key.trim())
         ? refused(401, 'This key is unknown to this service, revoked or expired.', 'Use another key.')
         : refused(401, 'This is not an API key of this service.', keyNext)

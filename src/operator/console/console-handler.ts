@@ -24,7 +24,7 @@ const wrongLinks = { most: 20, inMs: minuteMs, subjects: 1_000 }
  * Serves the operators' address: the page and its API. A request needs the session's cookie and the page's key, because
  * browsers send a cookie to every port of a host. Customers' credentials are not accepted here.
  */
-export class ConsoleDoor {
+export class ConsoleHandler {
   readonly #routes: ConsoleRoutes
   readonly #context: RouteContext
   readonly #wrong = new Throttle(wrongLinks)
