@@ -47,10 +47,10 @@ export async function auditChain(
   const findings = new Findings()
   const notes = new Findings()
   const ledgers = await readCredits(reader, findings)
-  const books = { reader, nowMs: clock.now() }
+  const records = { reader, nowMs: clock.now() }
   for (const ledger of ledgers.values()) {
     const source = await sourceOf(ledger.counts.network)
-    await compare(books, ledger, source, findings, notes)
+    await compare(records, ledger, source, findings, notes)
   }
   return {
     ok: findings.listed.length === 0,
@@ -117,13 +117,13 @@ function payeeOf(payload: string | null): Payee | null {
 }
 
 /** What explains a transfer without a credit, and the current time. */
-interface Books {
+interface Records {
   reader: AuditReader
   nowMs: number
 }
 
 async function compare(
-  books: Books,
+  records: Records,
   { counts, sinceMs, waiting }: Ledger,
   source: TransferSource,
   findings: Findings,
@@ -134,19 +134,19 @@ async function compare(
     const transaction = sameCase(transfer.transaction)
     const ids = waiting.get(nameOf(transaction, transfer.amount))
     if (ids?.pop() !== undefined) counts.matched++
-    else await judge(books, await transfer.paymentKey(), { transaction, amount: transfer.amount }, findings, notes)
+    else await judge(records, await transfer.paymentKey(), { transaction, amount: transfer.amount }, findings, notes)
   }
   for (const [name, ids] of waiting) {
     for (const id of ids) {
-      const told = `Payment ${id} was credited for ${name.split(' ')[0]}, which moved no such amount to ${counts.account}.`
-      findings.add('credit_without_transfer', id, told)
+      const sentence = `Payment ${id} was credited for ${name.split(' ')[0]}, which moved no such amount to ${counts.account}.`
+      findings.add('credit_without_transfer', id, sentence)
     }
   }
 }
 
 /** Judges a transfer that no credit names: it belongs to a payment that was not credited, or to no payment. */
 async function judge(
-  { reader, nowMs }: Books,
+  { reader, nowMs }: Records,
   key: string | null,
   { transaction, amount }: { transaction: string; amount: bigint },
   findings: Findings,
@@ -163,12 +163,12 @@ async function judge(
   }
   const brought = `${transaction} brought ${amount} micro-USD`
   if (state === null) {
-    notes.add('transfer_of_nobody', transaction, `${brought}, and no payment in the ledger matches it.`)
+    notes.add('transfer_without_payment', transaction, `${brought}, and no payment in the ledger matches it.`)
   } else if (!['claimed', 'settling', 'unknown'].includes(state)) {
     findings.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} without it.`)
   } else if (isLate) {
-    const told = `${brought} for payment ${key}, which is still ${state} an hour after it was sent to us; start the service or see its log.`
-    findings.add('transfer_not_credited', transaction, told)
+    const sentence = `${brought} for payment ${key}, which is still ${state} an hour after it was sent to us; start the service or see its log.`
+    findings.add('transfer_not_credited', transaction, sentence)
   } else {
     notes.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is still ${state}.`)
   }

@@ -23,7 +23,7 @@ export type FindingKind =
   | 'claim_differs'
   | 'credit_without_transfer'
   | 'transfer_not_credited'
-  | 'transfer_of_nobody'
+  | 'transfer_without_payment'
 
 export interface AuditFinding {
   kind: FindingKind

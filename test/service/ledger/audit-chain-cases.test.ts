@@ -77,7 +77,7 @@ describe('a credit and its transfer', () => {
     const told = 'Payment one was credited for AbC, which moved no such amount to Token.'
     expect(findings).toEqual([['credit_without_transfer', 'one', told]])
     expect(notes).toEqual([
-      ['transfer_of_nobody', 'aBc', 'aBc brought 5 micro-USD, and no payment in the ledger matches it.'],
+      ['transfer_without_payment', 'aBc', 'aBc brought 5 micro-USD, and no payment in the ledger matches it.'],
     ])
     expect(report).toMatchObject({ ok: false, payees: [{ credits: 1, matched: 0, transfers: 1 }] })
   })

@@ -107,10 +107,10 @@ const damages: [rule: string, sql: string, findings: FindingKind[], notes: Findi
     2,
   ],
   [
-    'books from before a payment',
+    'records from before a payment',
     `DELETE FROM entry WHERE ref = 'topup:' || ${first}; DELETE FROM payment WHERE id = ${first}`,
     [],
-    ['transfer_of_nobody'],
+    ['transfer_without_payment'],
     2,
   ],
   [
@@ -146,7 +146,7 @@ describe.each([
     rmSync(folder, { recursive: true })
   })
   beforeEach(async () => {
-    copy = join(folder, `books-${copies++}.db`)
+    copy = join(folder, `records-${copies++}.db`)
     await backupSqlite(rail.database, copy)
   })
 
@@ -164,7 +164,7 @@ describe.each([
     const report = await auditCopy()
     expect(report.findings.map(({ kind }) => kind).sort()).toEqual([...findings].sort())
     // The gift is there in each.
-    expect(report.notes.map(({ kind }) => kind).sort()).toEqual([...notes, 'transfer_of_nobody'].sort())
+    expect(report.notes.map(({ kind }) => kind).sort()).toEqual([...notes, 'transfer_without_payment'].sort())
     expect(report).toMatchObject({ ok: findings.length === 0, payees: [{ matched, transfers: 4 }] })
   })
 
