@@ -68,7 +68,7 @@ export async function dayRows({ read }: Reading, filter: SumFilter): Promise<Day
   return rows
 }
 
-/** The same for one API key. The ledger keeps no sums of keys, so this adds up the key's own entries. */
+/** Returns the sums of one API key. The ledger keeps none, so this adds up the key's own entries. */
 export async function keyDayRows(
   { read }: Reading,
   { key, fromMs, toMs }: DayRange & { key: string },

@@ -53,12 +53,12 @@ export async function checkBalances(reader: AuditReader, findings: Findings): Pr
 
 /** Money of a missing account would be missing from every balance. */
 async function checkUnknownAccounts(reader: AuditReader, findings: Findings): Promise<void> {
-  const strangers = reader.rows<{ account: string; amount: bigint }>(`
+  const unknown = reader.rows<{ account: string; amount: bigint }>(`
     SELECT account, sum(effect) AS amount FROM ${sides} s
       WHERE account NOT LIKE 'system:%' AND account NOT IN (SELECT id FROM account) GROUP BY account
     UNION ALL SELECT account, sum(amount - staking_usd) FROM hold
       WHERE account NOT IN (SELECT id FROM account) GROUP BY account`)
-  for await (const { account, amount } of strangers) {
+  for await (const { account, amount } of unknown) {
     findings.addDrift(amount)
     findings.add('unknown_account', account, `${amount} micro-USD belong to ${account}, which is not an account.`)
   }
@@ -72,8 +72,8 @@ export async function checkHistory(reader: AuditReader, findings: Findings): Pro
         OVER (PARTITION BY account ORDER BY seq ROWS UNBOUNDED PRECEDING) AS running FROM entry) h
     WHERE posted_after <> running OR running < 0`)
   for await (const { id, posted_after, running } of rows) {
-    const told = `Entry ${id} records a balance of ${posted_after} micro-USD after it; the entries up to it add up to ${running}.`
-    findings.add('history_differs', id, told)
+    const sentence = `Entry ${id} records a balance of ${posted_after} micro-USD after it; the entries up to it add up to ${running}.`
+    findings.add('history_differs', id, sentence)
   }
 }
 
@@ -152,15 +152,15 @@ export async function checkRequests(reader: AuditReader, findings: Findings): Pr
 }
 
 function tellFunding({ request, charged, written_off, staking }: RequestTotals, findings: Findings): void {
-  const told = `Request ${request} was charged ${charged} micro-USD; a write-off of ${written_off} and staking credit of ${staking} do not go with that, or not with one account and key.`
-  findings.add('funding_differs', request, told)
+  const sentence = `Request ${request} was charged ${charged} micro-USD; a write-off of ${written_off} and staking credit of ${staking} do not go with that, or not with one account and key.`
+  findings.add('funding_differs', request, sentence)
 }
 
 function tellRefund(row: RequestTotals, findings: Findings): void {
   const { request, charged, written_off, staking, refunds, refunded, staking_back } = row
   const paid = `was charged ${charged - written_off} and refunded ${refunded} micro-USD in ${refunds} entries`
-  const told = `Request ${request} ${paid}; of staking credit, ${staking} were used and ${staking_back} returned.`
-  findings.add('refund_differs', request, told)
+  const sentence = `Request ${request} ${paid}; of staking credit, ${staking} were used and ${staking_back} returned.`
+  findings.add('refund_differs', request, sentence)
 }
 
 interface Used {
@@ -180,8 +180,8 @@ export async function checkStakingCredit(reader: AuditReader, findings: Findings
   for await (const { account, day, spent, held } of rows) {
     findings.addDrift(spent)
     findings.addDrift(held)
-    const told = `The staking credit of ${account} for the day of ${isoTime(day)} is off by ${spent} spent and ${held} held micro-USD.`
-    findings.add('staking_credit_differs', account, told)
+    const sentence = `The staking credit of ${account} for the day of ${isoTime(day)} is off by ${spent} spent and ${held} held micro-USD.`
+    findings.add('staking_credit_differs', account, sentence)
   }
 }
 
@@ -210,8 +210,8 @@ export async function checkKeyUse(reader: AuditReader, findings: Findings): Prom
     for (const difference of [spent, held, spent_staking, held_staking]) findings.addDrift(difference)
     const usd = `${spent} spent and ${held} held micro-USD`
     const staking = `${spent_staking} and ${held_staking} of staking credit`
-    const told = `The use of key ${key} in its ${period} from ${isoTime(start)} is off by ${usd}, and ${staking}.`
-    findings.add('key_use_differs', key, told)
+    const sentence = `The use of key ${key} in its ${period} from ${isoTime(start)} is off by ${usd}, and ${staking}.`
+    findings.add('key_use_differs', key, sentence)
   }
 }
 
@@ -228,7 +228,7 @@ export async function checkDaySums(reader: AuditReader, findings: Findings): Pro
       UNION ALL SELECT account, kind, -effect_usd FROM day_sum) d
     GROUP BY account, kind HAVING sum(difference) <> 0`)
   for await (const { account, kind, difference } of rows) {
-    const told = `The sums by day of ${account} for ${kind} differ from its entries by ${difference} micro-USD.`
-    findings.add('day_sum_differs', account, told)
+    const sentence = `The sums by day of ${account} for ${kind} differ from its entries by ${difference} micro-USD.`
+    findings.add('day_sum_differs', account, sentence)
   }
 }

@@ -13,8 +13,8 @@ export async function checkChargesOnce(reader: AuditReader, findings: Findings):
     HAVING count(*) <> count(DISTINCT line) OR max(line) <> count(*) - 1
       OR count(DISTINCT account) > 1 OR count(DISTINCT ref) > 1 OR count(DISTINCT created_at_ms) > 1`)
   for await (const { request, n } of requests) {
-    const told = `Request ${request} has ${n} charged lines that are not one charge of one account.`
-    findings.add('charged_twice', `${request}`, told)
+    const sentence = `Request ${request} has ${n} charged lines that are not one charge of one account.`
+    findings.add('charged_twice', `${request}`, sentence)
   }
   const others = reader.rows<{ ref: string; n: bigint }>(
     `SELECT ref, count(*) AS n FROM entry WHERE kind <> 'CHARGE' GROUP BY ref HAVING count(*) > 1`,
@@ -56,8 +56,8 @@ export async function checkCharges(reader: AuditReader, findings: Findings): Pro
 }
 
 function tellDifference({ id, amount, units, price }: ChargedLine, expected: bigint, findings: Findings): void {
-  const told = `Entry ${id} charged ${amount} micro-USD; ${units} units at ${price} pico-USD make ${expected}.`
-  findings.add('charge_differs_from_price', id, told)
+  const sentence = `Entry ${id} charged ${amount} micro-USD; ${units} units at ${price} pico-USD make ${expected}.`
+  findings.add('charge_differs_from_price', id, sentence)
 }
 
 /** Every top-up must have its credited payment of that amount, and every credited payment its top-up. */
@@ -68,11 +68,11 @@ export async function checkPayments(reader: AuditReader, findings: Findings): Pr
     WHERE e.kind = 'TOP_UP' AND (p.state IS NULL OR p.state <> 'credited' OR p.amount IS NULL OR p.amount <> e.amount)`)
   for await (const { id, ref, state, credited, paid } of topUps) {
     if (state === 'credited') {
-      const told = `Entry ${id} credited ${credited} micro-USD; its payment was ${paid ?? 'of no known amount'}.`
-      findings.add('payment_amount_differs', id, told)
+      const sentence = `Entry ${id} credited ${credited} micro-USD; its payment was ${paid ?? 'of no known amount'}.`
+      findings.add('payment_amount_differs', id, sentence)
     } else {
-      const told = `Entry ${id} credited ${credited} micro-USD for ${ref}, whose payment is ${state ?? 'not there'}.`
-      findings.add('top_up_without_payment', id, told)
+      const sentence = `Entry ${id} credited ${credited} micro-USD for ${ref}, whose payment is ${state ?? 'not there'}.`
+      findings.add('top_up_without_payment', id, sentence)
     }
   }
   const payments = reader.rows<{ id: string }>(`
@@ -111,8 +111,8 @@ export async function checkHolds(reader: AuditReader, findings: Findings, expire
     BigInt(Math.trunc(expiredBeforeMs)),
   )
   for await (const { id, account, amount, owner } of expired) {
-    const told = `Hold ${id} of ${owner} keeps ${amount} micro-USD of ${account}, though its lease has ended.`
-    findings.add('hold_expired', id, told)
+    const sentence = `Hold ${id} of ${owner} keeps ${amount} micro-USD of ${account}, though its lease has ended.`
+    findings.add('hold_expired', id, sentence)
   }
 }
 
@@ -130,7 +130,7 @@ export async function checkClaims(reader: AuditReader, findings: Findings): Prom
     WHERE (c.state = 'done') <> EXISTS (SELECT 1 FROM claim_answer a WHERE a.claim = c.id)
       OR EXISTS (SELECT 1 FROM entry e WHERE e.ref = 'charge:' || c.request AND e.account <> c.account)`)
   for await (const { id, answers } of rows) {
-    const told = `Claim ${id} has ${answers} answers, which its state does not allow, or was charged to another account.`
-    findings.add('claim_differs', id, told)
+    const sentence = `Claim ${id} has ${answers} answers, which its state does not allow, or was charged to another account.`
+    findings.add('claim_differs', id, sentence)
   }
 }

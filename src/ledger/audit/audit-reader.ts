@@ -33,8 +33,8 @@ const fetchedRows = 1_000
 const defaultSchema = 'farebox'
 
 /**
- * The same for PostgreSQL: one snapshot of the database, rows by cursor. Throws the driver's own error if it cannot
- * connect.
+ * Opens one snapshot of a PostgreSQL database, from which rows are read by cursor. Throws the driver's own error if it
+ * cannot connect.
  */
 export async function postgresAuditReader(url: string, schema = defaultSchema): Promise<AuditReader> {
   const { default: driver } = await import('pg')

@@ -33,7 +33,7 @@ export async function chargeAnew(parts: ChargeParts, lost: LostCall, alsoCommit:
   const { funding, onHoldLost } = parts
   const { order, lines, isDelivered } = lost
   const total = addUsd(zeroUsd, ...lines.map(line => line.amount))
-  const told = (charged: Cost) => {
+  const report = (charged: Cost) => {
     const lostMicroUsd = microUsd(total - charged.usd - charged.staking)
     if (total > 0n)
       onHoldLost?.(order, { totalMicroUsd: total, lostMicroUsd: lostMicroUsd > 0n ? lostMicroUsd : zeroUsd })
@@ -42,20 +42,20 @@ export async function chargeAnew(parts: ChargeParts, lost: LostCall, alsoCommit:
   for (let attempt = 0; attempt < anewAttempts && lines.length > 0; attempt++) {
     const before = await chargedBefore(parts.store, order.request)
     if (before) {
-      told(before)
+      report(before)
       return besideAlone(parts, lost, before, alsoCommit)
     }
     const tried = await tryAnew(parts, lost, alsoCommit)
     if ('cost' in tried) {
       // Work that another process has taken over is charged there.
-      if (!tried.refused || isDelivered) told(tried.cost)
+      if (!tried.refused || isDelivered) report(tried.cost)
       return tried
     }
     why = tried.why
     if (!movedMeanwhile.has(why)) break
   }
   if (lines.length > 0 && !isDelivered) throw await funding.refusal({ ...order, hold: order.request }, why)
-  told(noCost)
+  report(noCost)
   return besideAlone(parts, lost, noCost, alsoCommit)
 }
 

@@ -170,9 +170,10 @@ export interface Metered<Event> {
 }
 
 /**
- * The same for a stream. The hold is taken before this returns and lives until the last event, an error, or until its
- * `reader` has left, whichever comes first; then the cost so far is captured. If the charge is stopped, the events end
- * at once with the reason, and the work behind them ends as if the reader had left, so that stopping is never cheaper.
+ * The only path of a paid stream. The hold is taken before this returns and lives until the last event, an error, or
+ * until its `reader` has left, whichever comes first; then the cost so far is captured. If the charge is stopped, the
+ * events end at once with the reason, and the work behind them ends as if the reader had left, so that stopping is
+ * never cheaper.
  */
 export async function streamWithCharge<Event>(
   charges: Charges,
@@ -222,10 +223,10 @@ class ChargedEvents<Event> implements AsyncIterableIterator<Event> {
       if (this.#charge.stopped) return tell(this.#charge.stopped)
       this.#tellReader = tell
       const settled = (settle: () => void) => {
-        const told = () => {
+        const stopTelling = () => {
           this.#tellReader = null
         }
-        this.#charge.settle().finally(told).then(settle, reject)
+        this.#charge.settle().finally(stopTelling).then(settle, reject)
       }
       this.#work.events.next().then(
         step => {

@@ -9,7 +9,7 @@ import type { Unit } from './units.ts'
 const groupSizes = [1, 2, 4, 16, 64] as const
 
 /** How many statements of one read are in flight: two, so that a hanging connection does not block everything. */
-const groupsUnderWay = 2
+const groupsInFlight = 2
 
 interface Waiting<Row> {
   keys: readonly string[]
@@ -18,7 +18,7 @@ interface Waiting<Row> {
 }
 
 /**
- * Groups a read that comes with every request, of one row by any of its keys. Calls until `setImmediate` share one
+ * Returns a read of one row by any of its keys. Every request makes such reads, so those until `setImmediate` share one
  * statement, like commits, because a statement costs far more than a row. Each statement is built and compiled once per
  * database. `build` receives placeholders for the keys, and `keyOf` returns a row's key.
  */
@@ -40,7 +40,7 @@ class Groups<Row> {
   readonly #keyOf: (row: Row) => string
   readonly #compiled = new Map<number, CompiledQuery<Row>>()
   readonly #waiting: Waiting<Row>[] = []
-  #underWay = 0
+  #inFlight = 0
   #scheduled = false
 
   constructor(
@@ -61,7 +61,7 @@ class Groups<Row> {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#waiting.length === 0 || this.#underWay >= groupsUnderWay) return
+    if (this.#scheduled || this.#waiting.length === 0 || this.#inFlight >= groupsInFlight) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
@@ -71,7 +71,7 @@ class Groups<Row> {
   }
 
   async #readNext(): Promise<void> {
-    this.#underWay++
+    this.#inFlight++
     const group = this.#nextGroup()
     try {
       const rows = await this.#rowsOf([...new Set(group.flatMap(({ keys }) => keys))])
@@ -79,7 +79,7 @@ class Groups<Row> {
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
-    this.#underWay--
+    this.#inFlight--
     this.#schedule()
   }
 

@@ -4,7 +4,7 @@ import type { Balance, Outcome, Refusal } from '../store.ts'
 import { entryRefs, type Op, type Unit } from '../units.ts'
 import { startsWithUuidV7 } from '../uuid-v7.ts'
 
-/** A unit on its way to the database. */
+/** A unit that the database is about to judge. */
 export interface SentUnit {
   unit: Unit
   /** The operation that no store could apply; null if all are valid. */

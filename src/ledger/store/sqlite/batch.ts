@@ -186,13 +186,13 @@ function allAppliers(
   const balances = balancesIn(database, known)
   const funds = fundsIn(database, known.keys)
   const holds = openHoldsIn(database, { balances, funds, known: known.holds })
-  const books = { balances, funds, holds, numberOf }
+  const shared = { balances, funds, holds, numberOf }
   return {
     ...accountAppliers(database, { keys: known.keys, funds }),
     ...customerAppliers(database, known.suspended),
-    ...holdAppliers(database, books),
-    ...entryAppliers(database, books),
-    ...refundAppliers(database, books),
+    ...holdAppliers(database, shared),
+    ...entryAppliers(database, shared),
+    ...refundAppliers(database, shared),
     ...jobAppliers(database),
     ...paymentAppliers(database),
     ...claimAppliers(database),
