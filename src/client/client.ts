@@ -195,13 +195,13 @@ export class Client {
   ): Promise<WireResponse> {
     const target = downloadAddress(url, this.address)
     const request = { method, url, headers, signal }
-    if (target.hostname !== new URL(this.address.baseUrl).hostname) return this.#toOuterHost(request)
+    if (target.hostname !== new URL(this.address.baseUrl).hostname) return this.#toOtherHost(request)
     if (target.origin !== this.address.origin) return this.#wire(request)
     return this.#through(await this.#gate.enter(null, this.#budget({ signal })), request, null)
   }
 
   /** The resolver has checked the address, so a service cannot lead us into a private network. */
-  #toOuterHost(request: WireRequest): Promise<WireResponse> {
+  #toOtherHost(request: WireRequest): Promise<WireResponse> {
     const { fetch, resolve } = this.#options
     if (fetch) return this.#wire(request)
     this.#publicWire ??= undiciWire({ lookup: publicLookup(resolve) })
@@ -238,11 +238,11 @@ export class Client {
     }
   }
 
-  #saidOfLimits({ status, headers }: WireResponse): { window: LimitWindow | null; comeAgainAtMs: number | null } {
+  #saidOfLimits({ status, headers }: WireResponse): { window: LimitWindow | null; retryAtMs: number | null } {
     const nowMs = this.clock.now()
     const window = limitWindow(headers, nowMs)
     const afterMs = status === 429 && !window ? retryAfterMs(headers, nowMs) : null
-    return { window, comeAgainAtMs: afterMs === null ? null : nowMs + afterMs }
+    return { window, retryAtMs: afterMs === null ? null : nowMs + afterMs }
   }
 
   async #json<O extends Operation>(operation: O, response: WireResponse): Promise<ClientAnswer<O>> {

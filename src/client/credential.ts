@@ -42,7 +42,7 @@ export async function credentialHeaders(
 
 /** Distinguishes callers without holding their secrets. */
 export function principalOf(credential: Credential): string {
-  if (!credential) return 'nobody'
+  if (!credential) return 'anonymous'
   if ('payer' in credential) return `wallet:${normalizeWallet(credential.payer.address)}`
   return `key:${createHash('sha256').update(credential.apiKey).digest('hex').slice(0, 16)}`
 }

@@ -316,7 +316,7 @@ test('a 429 that says to try again in a moment in a day is believed for an hour'
   enter()
   await soon()
   const untilMs = time.now() + believedResetMs
-  passages.shift()?.ended({ end: 'failed', comeAgainAtMs: time.now() + 24 * believedResetMs })
+  passages.shift()?.ended({ end: 'failed', retryAtMs: time.now() + 24 * believedResetMs })
   enter()
   await soon()
   expect(refusals).toMatchObject([{ kind: 'limit-reached', retryAtMs: untilMs }])

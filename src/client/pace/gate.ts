@@ -44,7 +44,7 @@ interface PassageEnd {
   end: FlightEnd
   window?: LimitWindow | null
   /** The time of the requested retry, by our clock. */
-  comeAgainAtMs?: number | null
+  retryAtMs?: number | null
 }
 
 /** A call that was let through. Each method is called once; further calls have no effect. */
@@ -60,7 +60,7 @@ type Step = Verdict | Room
 /** Every request passes this gate: limits, calls in flight, and the breaker that stays below the service's block. */
 export class Gate {
   readonly #options: GateOptions
-  readonly #underWay = new Set<Passage>()
+  readonly #inFlight = new Set<Passage>()
 
   constructor(options: GateOptions) {
     this.#options = options
@@ -108,7 +108,7 @@ export class Gate {
 
   /** Calls still in flight will get no answer. */
   close(): void {
-    for (const passage of this.#underWay) passage.ended({ end: 'unanswered' })
+    for (const passage of this.#inFlight) passage.ended({ end: 'unanswered' })
     this.#options.notes.close()
   }
 
@@ -159,13 +159,13 @@ export class Gate {
   #passage(id: string, bucket: string | null): Passage {
     const passage: Passage = {
       ended: how => {
-        if (!this.#underWay.delete(passage)) return
+        if (!this.#inFlight.delete(passage)) return
         if (how.end === 'succeeded') this.#options.turns.succeeded()
         this.#quietly(notes => this.#note(notes, id, bucket, how))
       },
       left: () => this.#options.turns.leave(id),
     }
-    this.#underWay.add(passage)
+    this.#inFlight.add(passage)
     return passage
   }
 
@@ -194,7 +194,7 @@ function bucketAfter(note: BucketNote, id: string, how: PassageEnd, nowMs: numbe
   if (how.end === 'not-sent') return withoutCall(note, id, nowMs)
   const after = withAnswer(note, id, how.window ?? null, nowMs)
   // One answer must not stop all calls for a day, whatever wait it asks for.
-  return how.comeAgainAtMs == null ? after : withPause(after, Math.min(how.comeAgainAtMs, nowMs + believedResetMs))
+  return how.retryAtMs == null ? after : withPause(after, Math.min(how.retryAtMs, nowMs + believedResetMs))
 }
 
 const callerKey = (caller: string): string => `caller ${caller}`

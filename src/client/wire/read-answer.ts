@@ -196,9 +196,9 @@ export function readLeniently<Schema extends z.ZodType>(schema: Schema, value: u
   for (let round = 0; round < rounds; round++) {
     const parsed = schema.safeParse(value)
     if (parsed.success) return parsed.data
-    const strange = parsed.error.issues.map(issue => unknownMembers(issue, []))
-    if (!strange.every(found => found !== null)) return null
-    for (const { path, keys } of strange.flat()) remove(value, path, keys)
+    const unknown = parsed.error.issues.map(issue => unknownMembers(issue, []))
+    if (!unknown.every(found => found !== null)) return null
+    for (const { path, keys } of unknown.flat()) remove(value, path, keys)
   }
   return null
 }
