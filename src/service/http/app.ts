@@ -18,12 +18,12 @@ import {
   type Probe,
   Probes,
 } from './operator-routes.ts'
-import { type AppContext, exchangeOf, mount, type ServiceEnvironment, told } from './pipeline.ts'
+import { type AppContext, exchangeOf, mount, reported, type ServiceEnvironment } from './pipeline.ts'
 import type { Route } from './route.ts'
 import type { Service } from './service.ts'
 
 /** What is served in addition to the API, if its operator wants it. */
-export interface Doors {
+export interface Additions {
   admin?: Admin
   /** The customers' page. */
   account?: { answer(request: Request, address: string): Promise<Response> }
@@ -34,7 +34,7 @@ export interface Doors {
 export function createApp(
   service: Service,
   routes: readonly Route[],
-  { admin, figures, account }: Doors = {},
+  { admin, figures, account }: Additions = {},
 ): Hono<ServiceEnvironment> {
   const app = new Hono<ServiceEnvironment>()
   for (const route of routes) mount(app, route, service)
@@ -190,7 +190,7 @@ async function plain(
   run: (exchange: Exchange) => Promise<Response>,
 ): Promise<Response> {
   const exchange = exchangeOf(context, service)
-  return told(name, exchange, service, async () => {
+  return reported(name, exchange, service, async () => {
     setCommonHeaders(exchange, service)
     exchange.isExempt = block === 'spares'
     try {

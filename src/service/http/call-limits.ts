@@ -79,8 +79,8 @@ function demandOf(operation: Operation, body: unknown, { catalogue }: Pick<Servi
 }
 
 /**
- * The same for a request that is not counted, as far as its body can be read: an unknown model has the limit of its
- * type.
+ * Returns which limit applies to a request that is not counted, as far as its body can be read: an unknown model has
+ * the limit of its type.
  */
 export function readDemand(
   operation: Operation,

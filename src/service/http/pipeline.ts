@@ -46,7 +46,7 @@ interface Incoming {
  */
 function answer(route: Route, incoming: Incoming, service: Service): Promise<Response> {
   const { exchange } = incoming
-  return told(route.operation.id, exchange, service, async () => {
+  return reported(route.operation.id, exchange, service, async () => {
     setCommonHeaders(exchange, service)
     exchange.demand = { operation: route.operation, model: null, isUnread: true }
     try {
@@ -59,10 +59,10 @@ function answer(route: Route, incoming: Incoming, service: Service): Promise<Res
 }
 
 /** Runs a request's handler with its context, and reports the request once its last byte has left. */
-export function told(
+export function reported(
   operation: string,
   exchange: Exchange,
-  service: Pick<Service, 'requestEnded' | 'underway'>,
+  service: Pick<Service, 'requestEnded' | 'inFlight'>,
   run: () => Promise<Response>,
 ): Promise<Response> {
   const { requestId } = exchange
@@ -71,7 +71,7 @@ export function told(
   const context: RequestContext = { requestId, trace, account: null, retries: 0 }
   if (span) context.traceId = idsOf(span).traceId
   exchange.context = context
-  exchange.onEnd(service.underway.begin())
+  exchange.onEnd(service.inFlight.begin())
   const whole = async () => {
     const response = await run()
     exchange.whenOver(() => {

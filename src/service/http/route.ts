@@ -26,7 +26,6 @@ export interface Call<O extends Operation = Operation> extends RequestOf<O>, Wor
   fetcher: CountedFetcher
   /** Returns every value of a request header. */
   header(name: string): readonly string[]
-  /** Sets a response header. */
   set<Value>(codec: HeaderCodec<Value>, value: Value): void
   /** Corrects the tokens that the limiter reserved. */
   tokensUsed(tokens: number): void
@@ -65,7 +64,7 @@ export interface Work {
   hasKey: boolean
   /** Returns the operations that store this answer, for the commit that charges it; none without a key. */
   keep(reply: () => WholeReply): Promise<readonly Op[]>
-  /** The same for a stream: what was sent so far, then these events, then its end. */
+  /** Returns the operations that store a stream: what was sent so far, then these events, then its end. */
   keepStream(lastEvents: () => readonly unknown[]): Promise<readonly Op[]>
 }
 

@@ -79,7 +79,7 @@ export interface Service {
   /** Checks images before they are sold; null if the operator has configured none. */
   moderator: Moderator | null
   /** Every request and every poll of a job, because each may use a model until it ends. */
-  underway: Pick<InFlight, 'begin'>
+  inFlight: Pick<InFlight, 'begin'>
   /** Called once per request, when its last byte has left. */
   requestEnded(request: EndedRequest): void
 }
@@ -147,7 +147,6 @@ export interface ServiceSettings extends AccessSettings {
   hostName: string
   /** Precedes the caller's own system prompts unless they opt out; empty for none. */
   systemPrompt: string
-  /** The folder of finished media. */
   mediaFolder: string
   /** Private hosts, as `host:port`, that callers' addresses may name. */
   fetchHosts?: readonly string[]

@@ -31,7 +31,7 @@ interface JobRunnerOptions {
   media: MediaStore
   log: Log
   owner: string
-  underway: Pick<InFlight, 'begin'>
+  inFlight: Pick<InFlight, 'begin'>
 }
 
 const unreadable = { state: 'failed', reason: 'The stored request can no longer be read.' } as const
@@ -175,7 +175,7 @@ export class JobRunner {
     const input = await job.input()
     if (!input) return unreadable
     const left = new AbortController()
-    const over = this.#options.underway.begin()
+    const over = this.#options.inFlight.begin()
     try {
       const { signal } = this.#stopping
       const asked = AbortSignal.any([signal, left.signal])

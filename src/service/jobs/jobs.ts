@@ -76,7 +76,6 @@ export interface MediaFile {
 
 export type JobRow = Selectable<JobTable>
 
-/** The result of a finished job. */
 export interface JobResult {
   name: string
   bytes: number

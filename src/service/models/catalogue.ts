@@ -38,7 +38,11 @@ interface Listed {
   named: ReadonlyMap<string, Model>
 }
 
-/** The models that the service sells. Throws a sentence if a model is inconsistent or conflicts with another. */
+/**
+ * The models that the service sells. Throws a sentence if a model is inconsistent or conflicts with another. The method
+ * of each type finds a model by its id, a trait such as `default`, or another provider's id, and throws `modelNotFound`,
+ * also for the id of another type.
+ */
 export class Catalogue {
   readonly #shown: ShownAs
   readonly #clock: Clock
@@ -58,52 +62,42 @@ export class Catalogue {
     this.#listed = listed(models, this.#shown)
   }
 
-  /** Finds by id, trait (`default`) or another provider's id. Throws `modelNotFound`, also for a video model. */
   text(name: string): TextModel {
     return this.#find('text', name)
   }
 
-  /** Finds by id, trait or another provider's id. Throws `modelNotFound`, also for a text model. */
   video(name: string): VideoModel {
     return this.#find('video', name)
   }
 
-  /** Finds by id, trait or another provider's id. Throws `modelNotFound`, also for a model of another type. */
   embedding(name: string): EmbeddingModel {
     return this.#find('embedding', name)
   }
 
-  /** Finds by id, trait or another provider's id. Throws `modelNotFound`, also for a model of another type. */
   image(name: string): ImageModel {
     return this.#find('image', name)
   }
 
-  /** Finds a model that changes images, by id, trait or another provider's id. Throws `modelNotFound`. */
   edit(name: string): EditModel {
     return this.#find('inpaint', name)
   }
 
-  /** Finds by id, trait or another provider's id. Throws `modelNotFound`. */
   upscale(name: string): UpscaleModel {
     return this.#find('upscale', name)
   }
 
-  /** Finds a model that removes backgrounds, by id, trait or another provider's id. Throws `modelNotFound`. */
   background(name: string): BackgroundModel {
     return this.#find('background', name)
   }
 
-  /** Finds a speech model, like the others. */
   speech(name: string): SpeechModel {
     return this.#find('tts', name)
   }
 
-  /** Finds a transcription model, like the others. */
   transcription(name: string): TranscriptionModel {
     return this.#find('asr', name)
   }
 
-  /** Finds a music model, like the others. */
   music(name: string): MusicModel {
     return this.#find('music', name)
   }
@@ -226,8 +220,8 @@ export class ReplacedModels {
   readonly #log: Log
   readonly #waiting = new Set<Model>()
 
-  constructor({ underway, log }: { underway: InFlight; log: Log }) {
-    this.#inFlight = underway
+  constructor({ inFlight, log }: { inFlight: InFlight; log: Log }) {
+    this.#inFlight = inFlight
     this.#log = log
   }
 

@@ -5,7 +5,7 @@ import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 
 interface Outage {
   sinceMs: number
-  toldAtMs: number
+  loggedAtMs: number
   lastFailureMs: number
   failures: number
 }
@@ -61,16 +61,16 @@ export class OutageLog implements Log {
     const nowMs = this.#options.clock.now()
     const outage = this.#begin(reason, nowMs)
     outage.failures++
-    if (nowMs - outage.toldAtMs < awayTellMs) return
-    outage.toldAtMs = nowMs
-    this.#options.log.error({ reason, ...told(outage, nowMs) }, 'The ledger still cannot be reached.')
+    if (nowMs - outage.loggedAtMs < awayTellMs) return
+    outage.loggedAtMs = nowMs
+    this.#options.log.error({ reason, ...durationOf(outage, nowMs) }, 'The ledger still cannot be reached.')
   }
 
   /** Starts the current outage, which is reported once. */
   #begin(reason: string, sinceMs: number): Outage {
     const nowMs = this.#options.clock.now()
     if (!this.#outage) {
-      this.#outage = { sinceMs, toldAtMs: nowMs, lastFailureMs: nowMs, failures: 0 }
+      this.#outage = { sinceMs, loggedAtMs: nowMs, lastFailureMs: nowMs, failures: 0 }
       this.#options.log.error({ reason }, 'The ledger cannot be reached; calls wait or are refused until it can.')
       this.#askLater()
     }
@@ -90,7 +90,7 @@ export class OutageLog implements Log {
     const isBack = askedAtMs - outage.lastFailureMs >= awayAskMs && (await this.#takesUnits())
     if (!isBack || outage.lastFailureMs > askedAtMs) return this.#askLater()
     this.#outage = null
-    log.warn(told(outage, clock.now()), 'The ledger can be reached again.')
+    log.warn(durationOf(outage, clock.now()), 'The ledger can be reached again.')
   }
 
   /** Tests with a write, because a full disk can still be read; the row is pruned with the nonces. */
@@ -105,7 +105,7 @@ export class OutageLog implements Log {
   }
 }
 
-const told = ({ sinceMs, failures }: Outage, nowMs: number) => ({
+const durationOf = ({ sinceMs, failures }: Outage, nowMs: number) => ({
   forSeconds: Math.round((nowMs - sinceMs) / 1000),
   failures,
 })

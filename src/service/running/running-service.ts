@@ -31,7 +31,7 @@ import { UsageAnalyticsService } from '../capabilities/billing/usage-analytics.t
 import { rateLimitsOf } from '../capabilities/keys/routes.ts'
 import { loadChat, loadHttpClient, loadTokenizer, routes } from '../capabilities/routes.ts'
 import { Attestations, requireConsent } from '../capabilities/video/consent.ts'
-import { createApp, type Doors } from '../http/app.ts'
+import { type Additions, createApp } from '../http/app.ts'
 import { DeliveredRanges, DownloadStarts } from '../http/downloads.ts'
 import { type EndedRequest, logRequest } from '../http/exchange.ts'
 import { Claims } from '../http/idempotency/claims.ts'
@@ -92,7 +92,7 @@ export class RunningService {
     this.#ledger = ledger
     this.#console = new ConsoleBeside(parts.database, clock)
     this.#secrets = parts.secrets
-    const [owner, underway] = [this.#owner, this.#inFlight]
+    const [owner, inFlight] = [this.#owner, this.#inFlight]
     const catalogue = new Catalogue(parts.models, { ownedBy: settings.vendor, clock, hasSearch: Boolean(parts.search) })
     const serverSecrets = parts.secrets.map(secret => Buffer.from(secret)) as [Buffer, ...Buffer[]]
     this.keys = new ApiKeys({ store, clock, serverSecrets })
@@ -146,12 +146,12 @@ export class RunningService {
       fetcherFor: room => new CountedFetcher(fetcher, room),
       documents: this.#documents,
       ...besideModels(parts),
-      underway,
+      inFlight,
       requestEnded: ended => this.#requestEnded(ended),
     }
     this.metrics = parts.figures?.open({ catalogue, store, ledger }) ?? null
     this.#account = this.#accountPage(parts)
-    this.app = createApp(this.#service, routes, this.#doors(parts))
+    this.app = createApp(this.#service, routes, this.#additions(parts))
   }
 
   #requestEnded(ended: EndedRequest): void {
@@ -161,8 +161,7 @@ export class RunningService {
     this.metrics?.observe(ended)
   }
 
-  /** What is served in addition to the API. */
-  #doors({ adminToken: token, figures, store, ledger, clock, payments }: ServiceParts): Doors {
+  #additions({ adminToken: token, figures, store, ledger, clock, payments }: ServiceParts): Additions {
     const admin = {
       ...{ store, keys: this.keys, ledger, now: () => clock.now() },
       operator: { store, clock, ledger, payments, blocks: this.#blocks, ...this.#queries() },
@@ -206,7 +205,7 @@ export class RunningService {
     const lapsed = new LapsedHolds()
     const spared = {
       isOpenHere: (hold: string) => charges.isOpen(hold),
-      isDue: (...told: Parameters<LapsedHolds['isDue']>) => lapsed.isDue(...told),
+      isDue: (...args: Parameters<LapsedHolds['isDue']>) => lapsed.isDue(...args),
     }
     const look = () => lapsed.look(clock, () => recoverHolds(store, clock, spared))
     // From now on, holds that other processes left have their time to be renewed.

@@ -102,7 +102,6 @@ function eventText(value: unknown, vendor: string): string {
   return `${nameLine(plain)}data: ${JSON.stringify(toVendor(plain, vendor))}\n\n`
 }
 
-/** The same as bytes. */
 export const eventBytes = (value: unknown, vendor: string): Uint8Array => Buffer.from(eventText(value, vendor))
 
 function nameLine(value: unknown): string {
