@@ -34,7 +34,6 @@ export { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
 export { type OpenAiEditsOptions, OpenAiImageEdits, OpenAiImages } from '#engines/openai/images.ts'
 export { OpenAiVideos, type OpenAiVideosOptions } from '#engines/openai/videos.ts'
 export type * from '#engines/ports/engine.ts'
-export type * from '#engines/ports/engine.ts'
 export { PageUnread } from '#engines/ports/engine.ts'
 export type * from '#engines/ports/media-engines.ts'
 export {

@@ -18,7 +18,6 @@ export const faultsTold = 20
 /** How much of a wrong value a fault quotes. */
 export const foundCharacters = 60
 
-/** Most upstreams of one model. */
 export const upstreamsOfModel = 64
 
 /** Minimum length of a secret for signing and hashing; a word could be guessed. */

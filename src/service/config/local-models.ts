@@ -31,7 +31,7 @@ export interface LeftOutModel {
 export const foundModels = (servers: readonly LocalServer[], taken: readonly string[] = []): FoundModel[] =>
   lookedOver(servers, taken).found
 
-/** The same, and everything that was left out, so that a missing model is explained. */
+/** Returns the chat models that can be sold, and those that cannot, so that a missing model is explained. */
 export function lookedOver(
   servers: readonly LocalServer[],
   taken: readonly string[] = [],

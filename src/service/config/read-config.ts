@@ -38,8 +38,8 @@ export function readConfig(text: string, environment: Environment): Config {
   const parsed = ConfigFile.safeParse(filled.value, { jitless: true })
   const late = parsed.success ? [] : schemaFaults(yaml, parsed.error, filled)
   // A missing variable is not also reported as a value of the wrong kind.
-  const told = new Set(early.map(({ field }) => field))
-  const faults = [...early, ...late.filter(({ field }) => !told.has(field))].sort(inOrder)
+  const reported = new Set(early.map(({ field }) => field))
+  const faults = [...early, ...late.filter(({ field }) => !reported.has(field))].sort(inOrder)
   if (faults.length || !parsed.success) throw new ConfigRefused(faults.slice(0, faultsTold))
   const file = parsed.data
   return {

@@ -1,7 +1,6 @@
 import { type Example, ExampleFile } from '#contract/operations/examples.ts'
 import { bodyTypesOf, type Operation, readsKey } from '#contract/operations/operation.ts'
 
-/** The parts of an example request. */
 export interface ExampleRequest {
   method: string
   /** Below the base URL, with parameters and query. */

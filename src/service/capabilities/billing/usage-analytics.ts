@@ -95,7 +95,7 @@ export class UsageAnalyticsService {
   #modelRows({ byModel }: UsageTotals) {
     const known = new Map(this.#catalogue.models.map(model => [model.id, model]))
     const namesOf = uniqueNames()
-    return dearestFirst(byModel).map(([what, total]) => {
+    return highestFirst(byModel).map(([what, total]) => {
       const model = known.get(what)
       const name = namesOf(model?.name ?? what, what)
       const skus = [...total.bySku.keys()]
@@ -119,7 +119,7 @@ export class UsageAnalyticsService {
       .execute()
     const known = new Map(rows.map(row => [row.id, row]))
     const namesOf = uniqueNames()
-    return dearestFirst(byKey).map(([id, total]) => {
+    return highestFirst(byKey).map(([id, total]) => {
       const key = known.get(id)
       const description = namesOf(key ? key.label || `${key.prefix}…` : 'Wallet', key?.prefix ?? id)
       const row = { apiKeyId: id === '' ? null : id, description, ...shownTotals(total) }
@@ -220,7 +220,7 @@ function addLine({ bySku }: ModelTotal, sku: string, { price, units }: { price: 
 }
 
 /** Most expensive first, then by name, so that an answer does not depend on the order of rows. */
-const dearestFirst = <Row extends Total>(totals: ReadonlyMap<string, Row>): [name: string, total: Row][] =>
+const highestFirst = <Row extends Total>(totals: ReadonlyMap<string, Row>): [name: string, total: Row][] =>
   [...totals].sort(([nameA, a], [nameB, b]) => {
     const difference = b.usd + b.diem - (a.usd + a.diem)
     if (difference !== 0n) return difference > 0n ? 1 : -1

@@ -148,7 +148,7 @@ function recordOf(character: Character): CharacterRecord {
   }
 }
 
-/** The same after every start, because characters are not stored (RFC 9562, version 8). */
+/** Derives the id from the name, because characters are not stored and must keep their ids (RFC 9562, version 8). */
 function uuidOf(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`

@@ -56,7 +56,7 @@ export async function checkSentMedia(media: readonly SentMediaItem[], signal: Ab
 }
 
 /** Formats with a header; for other formats the caller's word is taken. */
-const soundTypes: Partial<Record<AudioFormat, AudioType>> = {
+const audioTypes: Partial<Record<AudioFormat, AudioType>> = {
   ...{ wav: 'wav', mp3: 'mp3', aac: 'aac', ogg: 'ogg', flac: 'flac', m4a: 'mp4' },
 }
 const sampleBytes: Partial<Record<AudioFormat, number>> = { pcm16: 2, pcm24: 3 }
@@ -73,7 +73,7 @@ async function checkAudio(path: Path, { data, format }: AudioPart['input_audio']
   if (format === 'aiff') return checkAiff(at, bytes)
   const type = audioTypeOf(bytes)
   if (!type) throw fieldError(at, `the bytes are in none of the formats ${audioTypeNames}`)
-  if (format && soundTypes[format] !== type) {
+  if (format && audioTypes[format] !== type) {
     throw fieldError([...path, 'format'], `is ${format}, but the bytes are ${type}; send the format of the bytes`)
   }
   if (!(await isWhole({ bytes, type }, signal))) throw fieldError(at, `the ${type} file is cut off or damaged`)

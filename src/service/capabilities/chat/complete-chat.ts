@@ -22,16 +22,16 @@ interface Completed {
 }
 
 /** Converts an answer to the shape for the caller. */
-type Told = (completion: ChatCompletion) => unknown
+type Convert = (completion: ChatCompletion) => unknown
 
-const asItIs: Told = completion => completion
+const unchanged: Convert = completion => completion
 
 /** Returns one whole answer: the engine's, with our model id, our options and its cost. */
 export async function completeChat(
   call: Call,
   plan: ChatPlan,
   service: Service,
-  told: Told = asItIs,
+  convert: Convert = unchanged,
 ): Promise<JsonReply> {
   const { value, charged } = await withCharge(service.charges, plan.order, async charge => {
     call.goOn()
@@ -41,13 +41,13 @@ export async function completeChat(
     const search = plan.options.searchesX ? new OwnSearch() : null
     search?.read(completion)
     const value = { completion, usage: counted.usage, prepared: withOwnSources(prepared, search?.sources ?? []) }
-    const alsoCommit = (cost: Cost) => call.keep(() => json(told(answerOf(plan, value, cost))))
+    const alsoCommit = (cost: Cost) => call.keep(() => json(convert(answerOf(plan, value, cost))))
     const lines = [...usageLines(plan, counted), ...prepared.lines, ...(search?.lines() ?? [])]
     return { value, lines: oneCharge(lines), alsoCommit }
   })
   call.tokensUsed(value.usage.total_tokens)
   tellRemaining(call, charged.availableMicroUsd)
-  return json(told(answerOf(plan, value, charged)))
+  return json(convert(answerOf(plan, value, charged)))
 }
 
 interface Completing {

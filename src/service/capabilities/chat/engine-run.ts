@@ -107,16 +107,16 @@ export class EngineRun {
         this.#finish()
         reject(error)
       }
-      const told = (step: Step) => {
+      const received = (step: Step) => {
         if (step.done) this.#finish()
         resolve(step)
       }
       this.#giveUp = fail
       if (this.#failure) return fail(this.#failure)
-      if (this.#chunks) return void this.#chunks.next().then(told, fail)
+      if (this.#chunks) return void this.#chunks.next().then(received, fail)
       this.#started()
         .then(chunks => chunks?.next() ?? ended)
-        .then(told, fail)
+        .then(received, fail)
     })
   }
 

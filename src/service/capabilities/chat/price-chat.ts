@@ -112,12 +112,12 @@ export function mostWithMedia(
   return offer(model.price, Math.max(model.contextTokens, maxPromptTokens), maxCompletionTokens).hold
 }
 
-const dearestInput = ({ inputPicoUsd, cachedInputPicoUsd = 0n, cacheWritePicoUsd = 0n }: TextPrice): bigint =>
-  [inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd].reduce((dearest, each) => (each > dearest ? each : dearest))
+const highestInputPrice = ({ inputPicoUsd, cachedInputPicoUsd = 0n, cacheWritePicoUsd = 0n }: TextPrice): bigint =>
+  [inputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd].reduce((highest, each) => (each > highest ? each : highest))
 
 function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: number): Offer {
   const amounts = priceLines([
-    { units: BigInt(maxPromptTokens), unitPricePicoUsd: dearestInput(price) },
+    { units: BigInt(maxPromptTokens), unitPricePicoUsd: highestInputPrice(price) },
     { units: BigInt(maxCompletionTokens), unitPricePicoUsd: price.outputPicoUsd },
   ])
   return { hold: addUsd(...amounts), maxCompletionTokens, maxPromptTokens }
@@ -127,7 +127,7 @@ const picoPerMicro = 1_000_000n
 
 /** Returns how many completion tokens `amount` buys in addition to the prompt. */
 export function tokensFor(price: TextPrice, maxPromptTokens: number, amount: MicroUsd): number {
-  const left = amount * picoPerMicro - BigInt(maxPromptTokens) * dearestInput(price)
+  const left = amount * picoPerMicro - BigInt(maxPromptTokens) * highestInputPrice(price)
   return price.outputPicoUsd > 0n ? Number(left / price.outputPicoUsd) : Number.MAX_SAFE_INTEGER
 }
 

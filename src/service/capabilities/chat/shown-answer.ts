@@ -194,7 +194,7 @@ export const withDocuments = (choice: Choice, sources: readonly SearchResult[]):
   message: { ...choice.message, tool_calls: [documentsCall(sources), ...(choice.message.tool_calls ?? [])] },
 })
 
-/** The same as a piece of a stream's first choice. */
+/** The documents as a piece of a stream's first choice. */
 export const documentsDelta = (sources: readonly SearchResult[]): ChatCompletionChunk['choices'][number] => ({
   index: 0,
   delta: { role: 'assistant', tool_calls: [{ index: 0, ...documentsCall(sources) }] },

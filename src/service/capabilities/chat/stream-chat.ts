@@ -25,7 +25,7 @@ export async function streamChat(call: Call, plan: ChatPlan, service: Service): 
     meteredChat({ call, plan, charge: open, reader: () => directReader }, service),
   )
   tellRemaining(call, charge.heldAvailableMicroUsd)
-  const told = (error: unknown): unknown => {
+  const lastEventOf = (error: unknown): unknown => {
     if (error === charge.stopped) return failedEvent(error)
     // With a key, a partial answer must not look complete, because another process may have the rest or a repeat will
     // bring it.
@@ -47,8 +47,8 @@ const failedEvent = (error: unknown) => ({
 })
 
 interface Breaking {
-  /** Returns the last event, which reports this error to the reader. Throws the error if the reader cannot be told. */
-  told(error: unknown): unknown
+  /** Returns the last event, which reports this error to the reader. Throws the error if the reader cannot be lastEventOf. */
+  lastEventOf(error: unknown): unknown
   /** The end waits for the work behind the events, because only then it is known what is stored for a key. */
   endsWithWork: boolean
 }
@@ -59,7 +59,7 @@ interface Breaking {
  */
 async function startOf(
   events: AsyncIterableIterator<unknown>,
-  { told, endsWithWork }: Breaking,
+  { lastEventOf, endsWithWork }: Breaking,
 ): Promise<AsyncIterableIterator<unknown>> {
   const workEnded = async () => {
     if (endsWithWork) await events.return?.()
@@ -76,7 +76,7 @@ async function startOf(
       if (step) return Promise.resolve(step)
       if (isBroken) return workEnded().then(() => ({ done: true, value: undefined }))
       return events.next().catch(error => {
-        const value = told(error)
+        const value = lastEventOf(error)
         isBroken = true
         return { done: false, value }
       })

@@ -9,7 +9,7 @@ import { piecesOf, runningTokens, type StreamUsage } from './chat-usage.ts'
 import { tokensFor } from './price-chat.ts'
 
 /** Minimum bytes between two counts for a checkpoint; otherwise each piece near the threshold would trigger one. */
-const leastBetweenLooks = 64
+const leastBytesBetweenCounts = 64
 
 /** Keeps a stream's hold ahead of what the engine delivers, and writes checkpoints from time to time. */
 export class StreamCredit {
@@ -22,7 +22,7 @@ export class StreamCredit {
   #known = 0
   #mostSince = 0
   #written = 0
-  #nextLook = 0
+  #nextCount = 0
   #refusedAt: number | null = null
   #refusal: Refusal | null = null
 
@@ -31,7 +31,7 @@ export class StreamCredit {
     this.#charge = charge
     this.#streamUsage = streamUsage
     this.#cover()
-    this.#nextLook = this.#nextLookAt()
+    this.#nextCount = this.#nextCountAt()
   }
 
   /** Why the hold did not grow any further; null if the engine exceeded its limit. */
@@ -42,7 +42,7 @@ export class StreamCredit {
   /** Whether the credit covers this chunk without counting, as it does for most chunks. */
   coversAtOnce(chunk: ChatCompletionChunk): boolean {
     const most = chunk instanceof TextChunk ? mostTokens(chunk.text) : sumOfMost(chunk)
-    if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) >= this.#nextLook) return false
+    if (Math.max(runningTokens(chunk), this.#known + this.#mostSince + most) >= this.#nextCount) return false
     this.#mostSince += most
     return true
   }
@@ -57,14 +57,14 @@ export class StreamCredit {
       void this.#charge.checkpoint()
     }
     if (isRead) await this.#extend()
-    this.#nextLook = this.#nextLookAt()
+    this.#nextCount = this.#nextCountAt()
     return this.#known <= this.#limit()
   }
 
   /** Counting takes time, so it waits until something could depend on it. */
-  #nextLookAt(): number {
+  #nextCountAt(): number {
     const grow = this.#mayGrow() ? this.#covered * extendFromShare : Number.POSITIVE_INFINITY
-    const checkpoint = Math.max(this.#written + checkpointTokens, this.#known + leastBetweenLooks)
+    const checkpoint = Math.max(this.#written + checkpointTokens, this.#known + leastBytesBetweenCounts)
     return Math.min(checkpoint, this.#limit(), grow)
   }
 

@@ -125,18 +125,18 @@ async function moderatedImages(
   { format, safeMode, make }: ModeratedWork,
   service: Pick<Service, 'moderator' | 'log'>,
 ): Promise<readonly Buffer[]> {
-  let told: EngineFinding = {}
+  let reported: EngineFinding = {}
   const images = await make(finding => {
-    told = { ...told, ...finding }
+    reported = { ...reported, ...finding }
   }).catch(error => {
     const isRefused = error instanceof ServiceError && error.kind === 'CONTENT_POLICY_VIOLATION'
     if (isRefused) call.set(isContentViolation, true)
     throw error
   })
-  tellEngine(call, told)
+  tellEngine(call, reported)
   if (!service.moderator || safeMode === undefined) return images
   const findings = await Promise.all(images.map(image => judge(image, call, service)))
-  tell(call, findings, { safeMode, told })
+  tell(call, findings, { safeMode, reported })
   if (findings.some(({ isAdult, containsMinor }) => isAdult && containsMinor)) {
     throw contentViolation({ error: 'Your prompt violates the content policy of Service or the model provider' })
   }
@@ -158,34 +158,33 @@ async function judge(image: Buffer, call: Call, { moderator, log }: Pick<Service
   }
 }
 
-function tellEngine(call: Call, told: EngineFinding): void {
-  if (told.isBlurred !== undefined) call.set(isBlurred, told.isBlurred)
-  if (told.isViolation !== undefined) call.set(isContentViolation, told.isViolation)
-  if (told.isAdultViolation !== undefined) call.set(isAdultModelContentViolation, told.isAdultViolation)
-  if (told.containsMinor !== undefined) call.set(containsMinor, told.containsMinor)
+function tellEngine(call: Call, reported: EngineFinding): void {
+  if (reported.isBlurred !== undefined) call.set(isBlurred, reported.isBlurred)
+  if (reported.isViolation !== undefined) call.set(isContentViolation, reported.isViolation)
+  if (reported.isAdultViolation !== undefined) call.set(isAdultModelContentViolation, reported.isAdultViolation)
+  if (reported.containsMinor !== undefined) call.set(containsMinor, reported.containsMinor)
 }
 
 /** Safe mode is a policy too, so an image that it blurs violates a policy. An engine's finding is never withdrawn. */
 function tell(
   call: Call,
   findings: readonly ImageFinding[],
-  { safeMode, told }: { safeMode: boolean; told: EngineFinding },
+  { safeMode, reported }: { safeMode: boolean; reported: EngineFinding },
 ): void {
   const isHidden = safeMode && findings.some(({ isAdult }) => isAdult)
-  if (safeMode) call.set(isBlurred, isHidden || told.isBlurred === true)
+  if (safeMode) call.set(isBlurred, isHidden || reported.isBlurred === true)
   call.set(
     isContentViolation,
-    isHidden || told.isViolation === true || findings.some(({ isViolation }) => isViolation === true),
+    isHidden || reported.isViolation === true || findings.some(({ isViolation }) => isViolation === true),
   )
   if (findings.some(finding => finding.containsMinor === null)) return
   const minors = findings.filter(finding => finding.containsMinor)
-  call.set(containsMinor, minors.length > 0 || told.containsMinor === true)
-  call.set(isAdultModelContentViolation, minors.some(({ isAdult }) => isAdult) || told.isAdultViolation === true)
+  call.set(containsMinor, minors.length > 0 || reported.containsMinor === true)
+  call.set(isAdultModelContentViolation, minors.some(({ isAdult }) => isAdult) || reported.isAdultViolation === true)
 }
 
 const picoPerMicro = 1_000_000n
 
-/** One line for all images of a request. */
 function imageLines({ price }: Pick<ImageModel, 'price'>, images: number): Line[] {
   const units = BigInt(images)
   const unitPricePicoUsd = price.perImageMicroUsd * picoPerMicro

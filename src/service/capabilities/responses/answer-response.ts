@@ -13,25 +13,25 @@ import { type ChatEvent, ResponseEvents, responseOf } from './response-events.ts
 export async function answerResponse(call: Call, body: ResponsesRequest, service: Service): Promise<Reply> {
   const plan = await planChat(call, chatRequest(body), service)
   if (!body.stream) return completeChat(call, plan, service, responseOf)
-  const told = new ResponseEvents()
+  const responseEvents = new ResponseEvents()
   const keepStream: Call['keepStream'] = lastEvents =>
-    call.keepStream(() => lastEvents().flatMap(event => told.end(event as ChatEvent)))
+    call.keepStream(() => lastEvents().flatMap(event => responseEvents.end(event as ChatEvent)))
   const { events, brokenOff } = await streamChat({ ...call, keepStream }, plan, service)
   return {
     kind: 'events',
-    events: translated(events, told),
-    brokenOff: () => brokenOff().flatMap(event => told.end(event as ChatEvent)),
+    events: translated(events, responseEvents),
+    brokenOff: () => brokenOff().flatMap(event => responseEvents.end(event as ChatEvent)),
   }
 }
 
 /** A chat ends with usage or an error; a chat that ends with neither has failed. */
-async function* translated(events: AsyncIterable<unknown>, told: ResponseEvents): AsyncGenerator<unknown> {
+async function* translated(events: AsyncIterable<unknown>, responseEvents: ResponseEvents): AsyncGenerator<unknown> {
   let isOver = false
   for await (const event of events as AsyncIterable<ChatEvent>) {
     isOver = event.usage !== undefined || event.error !== undefined
-    yield* isOver ? told.end(event) : told.push(event)
+    yield* isOver ? responseEvents.end(event) : responseEvents.push(event)
   }
-  if (!isOver) yield* told.end({ error: { message: 'Inference processing failed', code: null } })
+  if (!isOver) yield* responseEvents.end({ error: { message: 'Inference processing failed', code: null } })
 }
 
 /** Members that have another form in a chat, or that a chat with one answer does not have. */

@@ -120,13 +120,13 @@ function pricedUnits({ id, price }: VideoModel, { seconds, resolution, audio, up
   const perSecond = price.perSecondMicroUsd[choice ?? '']
   if (perSecond === undefined) throw new Error(`Model ${id} has no price for the resolution "${choice ?? ''}".`)
   const units = BigInt(seconds)
-  const picture = {
+  const image = {
     sku: choice ? `video.second.${choice}` : 'video.second',
     units,
     unitPricePicoUsd: perSecond * picoPerMicro,
   }
-  if (!audio || price.audioPerSecondMicroUsd === 0n) return [picture]
-  return [picture, { sku: 'video.audio.second', units, unitPricePicoUsd: price.audioPerSecondMicroUsd * picoPerMicro }]
+  if (!audio || price.audioPerSecondMicroUsd === 0n) return [image]
+  return [image, { sku: 'video.audio.second', units, unitPricePicoUsd: price.audioPerSecondMicroUsd * picoPerMicro }]
 }
 
 /** Started seconds of all reference videos together. */
