@@ -243,7 +243,9 @@ export async function takeRecording(
   return { recording: { bytes: read.bytes, type: 'wav' }, seconds }
 }
 
-/** The same for an upload of hours: an MP3 of a size that servers accept, because a WAV would be larger. */
+/**
+ * Takes a recording of hours: servers would not accept a WAV of that length, so a longer one is rewritten as an MP3.
+ */
 export async function takeLongRecording(
   recording: Recording,
   taking: Taking,

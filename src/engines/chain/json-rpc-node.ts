@@ -44,7 +44,6 @@ export class JsonRpcNode implements ChainNode {
     throw failure
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -103,7 +102,6 @@ export const nodeConnectMs = 5_000
 /** Largest answer: a block with all receipts is a few megabytes. */
 export const nodeAnswerBytes = 16 * 1024 * 1024
 
-/** Connections to one node. */
 export const nodeConnections = 64
 
 /** Maximum nesting of a node's answer; call traces are the deepest. */

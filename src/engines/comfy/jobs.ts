@@ -61,7 +61,6 @@ abstract class ComfyJobs<Call extends JobCall> extends UpstreamJobs<Call> {
     this.#server = new ComfyServer(options)
   }
 
-  /** Closes all connections. */
   override async close(): Promise<void> {
     await Promise.all([this.#server.close(), super.close()])
   }

@@ -147,7 +147,6 @@ export class ComfyServer {
     return transportError(error)
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }

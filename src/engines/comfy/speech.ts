@@ -70,7 +70,6 @@ export class ComfySpeech implements SpeechEngine {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#server.close()
   }

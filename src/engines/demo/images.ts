@@ -84,7 +84,6 @@ export class DemoImages implements ImageEngine {
     return images
   }
 
-  /** Stops the thread. */
   close(): Promise<void> {
     return this.#worker.close()
   }
@@ -115,7 +114,6 @@ export class DemoImageEdits implements EditEngine, UpscaleEngine, BackgroundEngi
     return this.#worker.run({ kind: 'background', image: image.bytes }, signal)
   }
 
-  /** Stops the thread. */
   close(): Promise<void> {
     return this.#worker.close()
   }

@@ -175,7 +175,7 @@ function wordsOf({ prompt, negative_prompt: negative }: VideoCall['request'], { 
   ].join(' ')
 }
 
-/** The same for upscaling: the video arrived complete, and was detected when it was accepted. */
+/** Writes the encoder's input for upscaling. The video arrived complete, in a format that was known. */
 async function prepareUpscale(
   folder: string,
   outputPath: string,

@@ -21,7 +21,6 @@ export class EsrganUpscale implements UpscaleEngine {
     return this.#worker.run({ image: image.bytes, scale }, signal)
   }
 
-  /** Stops the thread. */
   close(): Promise<void> {
     return this.#worker.close()
   }

@@ -37,7 +37,6 @@ export class FirstUseFetcher implements Fetcher {
     return (await this.#guarded).fetch(order)
   }
 
-  /** Closes all connections. */
   async close(): Promise<void> {
     await (await this.#guarded)?.close()
   }

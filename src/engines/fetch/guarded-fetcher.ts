@@ -103,7 +103,6 @@ export class GuardedFetcher {
     return url
   }
 
-  /** Closes all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#guarded.destroy(), this.#trusting.destroy()])
   }

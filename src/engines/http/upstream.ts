@@ -94,7 +94,7 @@ export class OpenAiUpstream {
     return readObject(await readText(answer, mostBytes))
   }
 
-  /** The same for a file of a type. */
+  /** Returns a complete answer of a file type as bytes, within the same time limit. */
   async bytes(call: Omit<UpstreamCall, 'stream'> & { type: RegExp }, mostBytes: number): Promise<Buffer> {
     return (await this.post({ ...call, stream: false })).whole(mostBytes)
   }
@@ -107,7 +107,6 @@ export class OpenAiUpstream {
     return transportError(error)
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }

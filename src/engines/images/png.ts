@@ -8,7 +8,7 @@ export interface Pixels {
   rgb: Buffer
 }
 
-/** The same with an alpha channel. */
+/** Pixels of four bytes: red, green, blue and alpha. */
 export interface Raster {
   width: number
   height: number

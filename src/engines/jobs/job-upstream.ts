@@ -155,7 +155,6 @@ export class JobUpstream {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
@@ -199,7 +198,6 @@ export abstract class UpstreamJobs<Call extends { jobId: string }> {
     return this.look(call, state)
   }
 
-  /** Closes all connections. */
   async close(): Promise<void> {
     await this.upstream.close()
   }

@@ -58,7 +58,6 @@ export class OpenAiSpeech implements SpeechEngine {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
@@ -128,7 +127,6 @@ export class OpenAiTranscription implements TranscriptionEngine {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }

@@ -174,14 +174,14 @@ export class RunningUsage {
     const { timings, ...rest } = event
     const [choice] = Array.isArray(event.choices) ? event.choices : []
     if (!isObject(choice)) return rest
-    const told = this.#name === 'timings_per_token' ? ofTimings(timings) : TokenUsage.safeParse(event.usage).data
-    if (!told) return rest
-    this.#completions.set(typeof choice.index === 'number' ? choice.index : 0, told.completion_tokens)
+    const reported = this.#name === 'timings_per_token' ? ofTimings(timings) : TokenUsage.safeParse(event.usage).data
+    if (!reported) return rest
+    this.#completions.set(typeof choice.index === 'number' ? choice.index : 0, reported.completion_tokens)
     const completion = [...this.#completions.values()].reduce((sum, tokens) => sum + tokens, 0)
-    const prompt = told.prompt_tokens
+    const prompt = reported.prompt_tokens
     return {
       ...rest,
-      usage: { ...told, prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+      usage: { ...reported, prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
     }
   }
 }

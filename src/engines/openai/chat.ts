@@ -129,7 +129,6 @@ export class OpenAiChat implements ChatEngine {
     }
   }
 
-  /** Closes all connections. */
   async close(): Promise<void> {
     await Promise.all([this.#upstream.close(), this.#responses?.close()])
   }

@@ -41,7 +41,6 @@ export class OpenAiEmbeddings implements EmbeddingEngine {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }

@@ -33,7 +33,6 @@ export class OpenAiImages implements ImageEngine {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
@@ -114,7 +113,6 @@ export class OpenAiImageEdits implements EditEngine {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }

@@ -45,7 +45,7 @@ export interface ServiceChatOptions
 export class ServiceChat extends OpenAiChat {
   /** Throws one sentence if the address or the key is invalid. */
   constructor({ vendor = defaultVendor, ...options }: ServiceChatOptions) {
-    const told = (more: object) =>
+    const withParameters = (more: object) =>
       toVendor({ service_parameters: { include_service_system_prompt: false, ...more } }, vendor) as Record<
         string,
         unknown
@@ -54,7 +54,10 @@ export class ServiceChat extends OpenAiChat {
       ...options,
       lengthMember: 'max_completion_tokens',
       optionMembers: ({ isThinkingOff, searchesX }) =>
-        told({ ...(isThinkingOff ? { disable_thinking: true } : {}), ...(searchesX ? { enable_x_search: true } : {}) }),
+        withParameters({
+          ...(isThinkingOff ? { disable_thinking: true } : {}),
+          ...(searchesX ? { enable_x_search: true } : {}),
+        }),
       xSearch: {},
       searchedAnswer: answer => withCitations(answer, fromVendor(answer, vendor)),
     })
@@ -93,7 +96,6 @@ export class ServiceSpeech extends OpenAiSpeech {
     }
   }
 
-  /** Closes all connections. */
   override async close(): Promise<void> {
     await Promise.all([super.close(), this.#voices.close()])
   }
@@ -136,7 +138,6 @@ export class ServiceImages implements ImageEngine {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#upstream.close()
   }
@@ -172,13 +173,13 @@ const bodyOf = ({
 function findingOf(headers: AnswerHeaders, vendor: string): EngineFinding {
   const read = ({ name, parse }: typeof isBlurred) =>
     parse(String(headers[vendorHeader(name, vendor)] ?? '')) ?? undefined
-  const told = {
+  const finding = {
     isBlurred: read(isBlurred),
     isViolation: read(isContentViolation),
     isAdultViolation: read(isAdultModelContentViolation),
     containsMinor: read(containsMinor),
   }
-  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(Object.entries(finding).filter(([, value]) => value !== undefined))
 }
 
 export interface ServiceVideoOptions extends JobUpstreamOptions {

@@ -28,7 +28,7 @@ export interface Member<Engine> extends Upstream<Engine> {
   turn: number
   /** Sends the upstream a small request on our own account. */
   probe: ((signal: AbortSignal) => Promise<unknown>) | null
-  /** The same at an operator's request, with what it made. */
+  /** Sends a request that an operator asked for, and returns what the upstream made. */
   trial: ((signal: AbortSignal) => Promise<TriedMedia>) | null
 }
 

@@ -74,8 +74,8 @@ const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
     if (!wasNotTaken(progress)) return ofUpstream(progress, upstream)
     // Many engines send a job only when it is polled, so it is only known now that this upstream cannot take it. If all
     // others are full, the job waits for this one, and its row must no longer say that it was about to be sent.
-    const told = { isAway: wasAway(progress), isProof: isFromEngine }
-    const begun = await pool.elsewhere(call, upstream, (other, asked) => other.start(asked), told).catch(() => null)
+    const judged = { isAway: wasAway(progress), isProof: isFromEngine }
+    const begun = await pool.elsewhere(call, upstream, (other, asked) => other.start(asked), judged).catch(() => null)
     return begun ? ofUpstream(begun.value, begun.upstream) : ofUpstream(progress, upstream)
   },
 })

@@ -86,7 +86,7 @@ export class UpstreamPool<Engine> {
     return (await this.answerBy(call, ask, mayRepeat)).value
   }
 
-  /** The same with the name of the upstream that answered, for calls that must return to it. */
+  /** Like `answer`, but also names the upstream that answered, because later calls must return to it. */
   async answerBy<Call extends AnyCall, Value>(
     call: Call,
     ask: Asked<Call, Engine, Promise<Value>>,
@@ -156,7 +156,7 @@ export class UpstreamPool<Engine> {
       isOver = true
       this.#endStream(journey, running, how)
     }
-    const told = (step: IteratorResult<Piece>) => {
+    const received = (step: IteratorResult<Piece>) => {
       if (step.done) end({ isDone: true })
       return step
     }
@@ -167,12 +167,12 @@ export class UpstreamPool<Engine> {
     return {
       next: () => {
         if (isOver) return Promise.resolve(over)
-        if (running) return running.stream.next().then(told, failed)
+        if (running) return running.stream.next().then(received, failed)
         opened ??= this.#open(journey, call, ask)
         return opened.then(
           stream => {
             running = stream
-            return told(stream.first)
+            return received(stream.first)
           },
           error => {
             isOver = true

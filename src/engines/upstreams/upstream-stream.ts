@@ -51,7 +51,6 @@ export class UpstreamStream<Piece> {
     this.#timer?.refresh()
   }
 
-  /** Returns the next piece. */
   next(): Promise<IteratorResult<Piece>> {
     this.heard()
     return this.#within(this.#pieces.next())

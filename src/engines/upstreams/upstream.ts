@@ -13,7 +13,7 @@ export const probeEveryMs = 5_000
  */
 export const probeMs = 20_000
 
-/** The same for a trial that makes an image or speech. */
+/** Longer than a probe's, because a trial may make an image or speech. */
 export const trialMs = 60_000
 
 /** Tokens that a probe may generate: the minimum that all engines accept. */

@@ -204,7 +204,6 @@ export class SearxngSearch implements SearchEngine {
     return resultsOf(await readJson(response.body)).slice(0, limit)
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }
