@@ -33,7 +33,7 @@ export class ModelRecords {
     return (await this.#look()).records
   }
 
-  /** The same, including types that only a separate list contains. */
+  /** Returns all records; for models that remove backgrounds also their separate list, which `all` does not contain. */
   async allFor(type: ModelType): Promise<readonly ModelRecord[]> {
     const all = await this.all()
     return type === 'background' ? [...all, ...(await this.#removeBackgrounds())] : all

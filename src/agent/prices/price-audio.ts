@@ -4,7 +4,7 @@ import type { ModelRecord } from '#contract/operations/models.ts'
 import { leastSpeechBitsPerSecond, mostSamplesPerSecond, resamplingSeconds } from '../bounds.ts'
 import { mostOfAsked, shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
-import { dearestOf, hasOnly, mostOfAnswering, type Pricer, unitsAt } from './priced-call.ts'
+import { hasOnly, highestOf, mostOfAnswering, type Pricer, unitsAt } from './priced-call.ts'
 
 export const priceSpeech: Pricer = async ({ models }, call) => {
   const body = call as SpeechRequest
@@ -44,7 +44,7 @@ function speechBound(
 ): MicroUsd | null {
   if (hasOtherMembers(body, SpeechRequest.shape)) return null
   return mostOfAnswering(record, records, ({ model_spec: { pricing } }) => {
-    const million = hasOnly(pricing, ['input']) ? dearestOf([pricing?.input]) : null
+    const million = hasOnly(pricing, ['input']) ? highestOf([pricing?.input]) : null
     // Rounded up if the price of one is finer than a pico-USD.
     const one = million === null ? null : (million + millionCharacters - 1n) / millionCharacters
     return unitsAt(Buffer.byteLength(body.input), one)
@@ -62,7 +62,7 @@ function transcriptionBound(
   if (mostSeconds === null || hasOtherMembers(body, TranscriptionRequest.shape)) return null
   return mostOfAnswering(record, records, ({ model_spec: { pricing } }) =>
     pricing && !('output' in pricing) && hasOnly(pricing, ['per_audio_second'])
-      ? unitsAt(mostSeconds, dearestOf([pricing.per_audio_second]))
+      ? unitsAt(mostSeconds, highestOf([pricing.per_audio_second]))
       : null,
   )
 }
@@ -138,7 +138,7 @@ function dataAt(file: Buffer): number {
 const mayBeCoded = (data: Buffer): boolean =>
   marks.some(mark => data.includes(mark)) || hasFrames(data, 0xff, mpegFrameBytes) || hasOtherFrames(data)
 
-/** The same for a claimed MP3: readers go by what most of the file contains. */
+/** Whether a file may be coded audio other than MP3: readers of a claimed MP3 go by what most of it contains. */
 const hasOtherFrames = (data: Buffer): boolean =>
   hasFrames(data, 0xff, adtsFrameBytes) ||
   hasFrames(data, 0x56, loasFrameBytes) ||

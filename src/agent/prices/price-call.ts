@@ -53,10 +53,10 @@ const priceVideo: Pricer = async ({ client }, call) => {
 const costsMoreThanQuoted = (body: VideoQueueRequest): boolean =>
   hasOtherMembers(body, VideoQueueRequest.shape) ||
   Boolean(body.reference_video_urls?.length) ||
-  Boolean(body.elements?.some(element => hasOtherMembers(element, pictureMembers)))
+  Boolean(body.elements?.some(element => hasOtherMembers(element, imageMembers)))
 
 /** Members of an element that are images; any other is a video, or unknown. */
-const pictureMembers = { frontal_image_url: true, reference_image_urls: true }
+const imageMembers = { frontal_image_url: true, reference_image_urls: true }
 
 /** Operations with a fixed price in the contract (published contract §15). */
 const onePiece =

@@ -10,7 +10,7 @@ import {
 import type { ModelRecord } from '#contract/operations/models.ts'
 import { mostOfAsked, shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
-import { dearestOf, hasOnly, mostOfAnswering, type Pricer, unitsAt } from './priced-call.ts'
+import { hasOnly, highestOf, mostOfAnswering, type Pricer, unitsAt } from './priced-call.ts'
 
 const pricedFrom =
   (request: typeof GenerateImageRequest | typeof SimpleImageRequest): Pricer =>
@@ -64,19 +64,19 @@ export const priceBackground: Pricer = async ({ models }, call) => {
  * no price, a price for something additional, or an unknown member.
  */
 const editBound = (record: ModelRecord, body: object, records: readonly ModelRecord[] = [record]): MicroUsd | null =>
-  isKnownEdit(body) ? mostOfAnswering(record, records, dearestEdit) : null
+  isKnownEdit(body) ? mostOfAnswering(record, records, highestEditPrice) : null
 
-function dearestEdit({ model_spec: { pricing } }: ModelRecord): MicroUsd | null {
+function highestEditPrice({ model_spec: { pricing } }: ModelRecord): MicroUsd | null {
   if (!pricing || 'output' in pricing || !hasOnly(pricing, ['inpaint', 'resolutions', 'quality'])) return null
   const qualities = Object.values(pricing.quality ?? {}).flatMap(prices => Object.values(prices))
-  return unitsAt(1, dearestOf([pricing.inpaint, ...Object.values(pricing.resolutions ?? {}), ...qualities]))
+  return unitsAt(1, highestOf([pricing.inpaint, ...Object.values(pricing.resolutions ?? {}), ...qualities]))
 }
 
 /** A request for an edit names one image, or several. */
 const isKnownEdit = (body: object): boolean =>
   !hasOtherMembers(body, 'images' in body ? MultiEditImageRequest.shape : EditImageRequest.shape)
 
-/** The same for one upscaled image: up to twice the size, or beyond. */
+/** Returns the maximum cost of one upscaled image, which depends on whether it grows beyond twice its size. */
 function upscaleBound(
   record: ModelRecord,
   body: { scale?: unknown },
@@ -87,12 +87,12 @@ function upscaleBound(
   const step = Number(body.scale ?? defaultScale) <= defaultScale ? '2x' : '4x'
   return mostOfAnswering(record, records, ({ model_spec: { pricing } }) =>
     pricing && !('output' in pricing) && hasOnly(pricing, ['upscale'])
-      ? unitsAt(1, dearestOf([pricing.upscale?.[step]]))
+      ? unitsAt(1, highestOf([pricing.upscale?.[step]]))
       : null,
   )
 }
 
-/** The same for removing the background of one image. */
+/** Returns the maximum cost of removing the background of one image. Null if it is unknown. */
 function backgroundBound(
   record: ModelRecord,
   body: object,
@@ -101,7 +101,7 @@ function backgroundBound(
   if (hasOtherMembers(body, BackgroundRemoveImageRequest.shape)) return null
   return mostOfAnswering(record, records, ({ model_spec: { pricing } }) =>
     pricing && !('output' in pricing) && hasOnly(pricing, ['generation'])
-      ? unitsAt(1, dearestOf([pricing.generation]))
+      ? unitsAt(1, highestOf([pricing.generation]))
       : null,
   )
 }
@@ -125,14 +125,14 @@ export function imageBound(
   records: readonly ModelRecord[] = [record],
 ): MicroUsd | null {
   if (hasOtherMembers(body, shape) || body.enable_web_search) return null
-  return mostOfAnswering(record, records, model => unitsAt(body.variants ?? 1, dearestPicture(model)))
+  return mostOfAnswering(record, records, model => unitsAt(body.variants ?? 1, highestImagePrice(model)))
 }
 
 /** Pico-USD per image. A later edit is another call, whose prices are in the same record. */
-const dearestPicture = ({ model_spec: { pricing } }: ModelRecord): bigint | null =>
+const highestImagePrice = ({ model_spec: { pricing } }: ModelRecord): bigint | null =>
   !pricing || 'output' in pricing || !hasOnly(pricing, ['generation', 'resolutions', 'quality', 'upscale'])
     ? null
-    : dearestOf([
+    : highestOf([
         pricing.generation,
         ...Object.values(pricing.resolutions ?? {}),
         ...Object.values(pricing.quality ?? {}).flatMap(prices => Object.values(prices)),

@@ -53,7 +53,7 @@ function answerBound(
   sent: SentText,
   { most, answers }: { most: number; answers: number },
 ): MicroUsd | null {
-  const prices = dearestPrices(record)
+  const prices = highestPrices(record)
   const input = inputTokens(record, sent)
   const output = outputTokens(record, most, answers)
   if (!prices || input === null || output === null) return null
@@ -64,24 +64,24 @@ function answerBound(
   return addUsd(...priceLines(lines))
 }
 
-interface DearestPrices {
+interface HighestPrices {
   /** Pico-USD per token. */
   input: bigint
   output: bigint
 }
 
 /** The service decides whether input is read, written into a cache or long, so the highest price counts. */
-function dearestPrices({ model_spec: spec }: ModelRecord): DearestPrices | null {
+function highestPrices({ model_spec: spec }: ModelRecord): HighestPrices | null {
   const prices = tokenPricing(spec.pricing)
   if (!prices) return null
   const tiers = prices.extended ? [prices, prices.extended] : [prices]
-  const input = dearest(tiers.flatMap(tier => [tier.input, tier.cache_input, tier.cache_write]))
-  const output = dearest(tiers.map(tier => tier.output))
+  const input = highest(tiers.flatMap(tier => [tier.input, tier.cache_input, tier.cache_write]))
+  const output = highest(tiers.map(tier => tier.output))
   return input === null || output === null ? null : { input, output }
 }
 
 /** Returns null if one of them cannot be parsed, because it may be the highest. */
-function dearest(prices: readonly ({ usd: number } | undefined)[]): bigint | null {
+function highest(prices: readonly ({ usd: number } | undefined)[]): bigint | null {
   let most = 0n
   for (const price of prices) {
     if (!price) continue
@@ -227,7 +227,7 @@ export function embeddingBound(
   if (hasOtherMembers(body, EmbeddingRequest.shape)) return null
   const units = BigInt(mostTokens(body.input))
   return mostOfAnswering(record, records, model => {
-    const prices = dearestPrices(model)
+    const prices = highestPrices(model)
     return prices && addUsd(...priceLines([{ units, unitPricePicoUsd: prices.input }]))
   })
 }

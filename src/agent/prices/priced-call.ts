@@ -36,7 +36,7 @@ const picoPlaces = 12
  * Returns the highest price in pico-USD; null if the list is empty, or if one cannot be parsed, because it may be the
  * highest.
  */
-export function dearestOf(prices: readonly Price[]): bigint | null {
+export function highestOf(prices: readonly Price[]): bigint | null {
   let most: bigint | null = null
   for (const price of prices) {
     if (!price) continue
