@@ -79,7 +79,7 @@ export class PaidCallRows {
     })
   }
 
-  /** The same for one row of any age; null if it was deleted or has failed. */
+  /** Claims one row of any age, in one transaction; null if it was deleted or has failed. */
   claimRow(id: string): Claim | null {
     return this.#decide(db => {
       const open = find(db, id)

@@ -104,7 +104,7 @@ export class PaidCalls {
   }
 
   /** Returns this process's call in flight with this row, for callers that wait for it. */
-  underWay(rowId: string): Promise<unknown> | null {
+  pendingEnd(rowId: string): Promise<unknown> | null {
     return this.#inFlight.get(rowId)?.bought ?? null
   }
 
@@ -139,7 +139,7 @@ export class PaidCalls {
    * are lost, so that the same call asks for them.
    */
   async giveUp(): Promise<void> {
-    await Promise.allSettled(this.#sends.giveUp().map(rowId => this.underWay(rowId)))
+    await Promise.allSettled(this.#sends.giveUp().map(rowId => this.pendingEnd(rowId)))
   }
 
   #hashOf<O extends Operation>(operation: O, call: CallOf<O>): string {

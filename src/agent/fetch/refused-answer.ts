@@ -62,7 +62,7 @@ export function cannotPayAnswer(lockedWallet: string | null, place: WalletPlace)
       ? 'There is neither a wallet nor an API key to pay for this. Run `farebox wallet create`, or set FAREBOX_API_KEY.'
       : `The wallet ${lockedWallet} cannot pay for this: its key is encrypted, and no passphrase was given. Pass \`passphrase\` in code, or --passphrase-file to \`farebox proxy\`.`
   const message = asTyped(said, place)
-  const error = { message, type: 'farebox_refusal', param: null, code: 'nobody-pays' }
+  const error = { message, type: 'farebox_refusal', param: null, code: 'no-payer' }
   return Response.json({ error }, { status: 403, headers: { [refusalHeader]: headerText(message), ...notAgain } })
 }
 

@@ -20,7 +20,6 @@ import type { Receipts } from '../receipts/receipts.ts'
 import { inWords } from '../words/explain.ts'
 import type { JobRow, JobRows } from './job-rows.ts'
 
-/** The dependencies of calls' jobs. */
 interface CallJobParts extends AgentContext {
   paidCalls: PaidCalls
   rows: PaidCallRows
@@ -43,14 +42,14 @@ export class CallJobs {
   /** Returns the job of a call in flight in this process; null if it has just ended. */
   begin(callId: string, call: CallOf<Operation>, tool: CalledTool): JobRow | null {
     const { client, paidCalls, rows, jobRows } = this.#agent
-    const under = paidCalls.underWay(callId)
+    const pending = paidCalls.pendingEnd(callId)
     const state = rows.find(callId)?.state
-    if (!under || state === undefined || state === 'answered' || state === 'failed') return null
+    if (!pending || state === undefined || state === 'answered' || state === 'failed') return null
     const shown = withoutHidden(askedModel(call)).slice(0, shownIdCharacters)
     const service = client.address.baseUrl
     const job = jobRows.insertCall({ service, model: shown, callId, request: call, tool })
     // If the end cannot be written now, the next poll notices it.
-    under.catch(error => void this.#end(job, error)).catch(() => {})
+    pending.catch(error => void this.#end(job, error)).catch(() => {})
     return job
   }
 
@@ -152,8 +151,8 @@ export class CallJobs {
     if (row.state === 'failed') throw wasNotDone()
     // Its answer was stored while this job was written, so nothing else ends the job.
     if (row.answer !== null) return Promise.resolve(jobRows.callAnswered(jobId, row.chargedMicroUsd))
-    const under = paidCalls.underWay(row.id)
-    if (under) return under
+    const pending = paidCalls.pendingEnd(row.id)
+    if (pending) return pending
     const asked = this.#asked(jobId, row)
     if (!asked) throw wasForgotten()
     return paidCalls.resume(row.id, asked)?.bought ?? null

@@ -7,7 +7,7 @@ import { type JobContext, Jobs, type Waiting } from './jobs.ts'
 /** `message` is the last progress report. */
 interface Followed {
   message: string | null
-  isUnderWay: boolean
+  isPending: boolean
 }
 
 /**
@@ -27,7 +27,7 @@ export class FollowedJobs {
   /** Returns the last progress report; null if there is none yet. */
   follow(job: JobRow): string | null {
     const followed = this.#followed.get(job.jobId)
-    if (!followed?.isUnderWay) this.#begin(job, followed?.message ?? null)
+    if (!followed?.isPending) this.#begin(job, followed?.message ?? null)
     return this.#followed.get(job.jobId)?.message ?? null
   }
 
@@ -38,7 +38,7 @@ export class FollowedJobs {
   #begin(job: JobRow, message: string | null): void {
     const { signal } = this.#stopping
     if (signal.aborted || !this.#makeRoom()) return
-    const followed: Followed = { message, isUnderWay: true }
+    const followed: Followed = { message, isPending: true }
     this.#followed.set(job.jobId, followed)
     const report = (progress: { message: string }) => {
       followed.message = progress.message
@@ -48,7 +48,7 @@ export class FollowedJobs {
     followJob(this.#agent, job, waiting).then(
       () => void this.#followed.delete(job.jobId),
       error => {
-        followed.isUnderWay = false
+        followed.isPending = false
         const said = signal.aborted ? error : inWords(error, this.#agent, false)
         if (said instanceof ToolFailure) followed.message = said.facts.happened
       },
@@ -57,9 +57,9 @@ export class FollowedJobs {
 
   /** Drops finished ones first; returns false if all are still running. */
   #makeRoom(): boolean {
-    for (const [jobId, { isUnderWay }] of this.#followed) {
+    for (const [jobId, { isPending }] of this.#followed) {
       if (this.#followed.size < followedJobs) return true
-      if (!isUnderWay) this.#followed.delete(jobId)
+      if (!isPending) this.#followed.delete(jobId)
     }
     return this.#followed.size < followedJobs
   }
@@ -97,7 +97,7 @@ async function followJob(
   waiting: Waiting,
 ): Promise<void> {
   if (kind === 'call') await agent.callJobs.follow(jobId, resumedJobMs, waiting)
-  else await new Jobs(agent, waiting, nobodyIsThere).wait(jobId, resumedJobMs)
+  else await new Jobs(agent, waiting, neverDelivered).wait(jobId, resumedJobMs)
 }
 
-const nobodyIsThere = () => Promise.reject(new Error('A call is followed, not delivered.'))
+const neverDelivered = () => Promise.reject(new Error('A call is followed, not delivered.'))

@@ -49,25 +49,25 @@ export class Previews {
    */
   async of(file: SavedFile, within: Within, signal: AbortSignal): Promise<Shown> {
     try {
-      const isFilm = file.mimeType.startsWith('video/')
-      const made = isFilm ? this.#ofFilm(file, within, signal) : this.#ofPicture(file, within, signal)
+      const isVideo = file.mimeType.startsWith('video/')
+      const made = isVideo ? this.#ofVideo(file, within, signal) : this.#ofImage(file, within, signal)
       return (await made) ?? none(unreadable)
     } catch (error) {
       return none(error instanceof FfmpegMissing ? `${error.problem} ${error.nextStep}` : unreadable)
     }
   }
 
-  async #ofPicture(file: SavedFile, within: Within, signal: AbortSignal): Promise<Shown | null> {
+  async #ofImage(file: SavedFile, within: Within, signal: AbortSignal): Promise<Shown | null> {
     const bytes = await this.#files.bytesOf(file, bounds.inputFileBytes)
     const type = typeOfBytes(bytes)
     const size = type && imageSize(type, bytes)
     if (!size) return null
     const longer = Math.max(size.width, size.height)
     const isSmall = longer <= within.imagePixels && bytes.byteLength <= within.imageBytes
-    if (isSmall && shownTypes.has(type)) return pictureOf(bytes, `image/${type}`)
+    if (isSmall && shownTypes.has(type)) return imageOf(bytes, `image/${type}`)
     if (size.width * size.height > bounds.previewedPixels)
       return none('The image is too large to make a preview of it here.')
-    return inFile('picture', bytes, path =>
+    return inFile('image', bytes, path =>
       this.#shrunk({ within, signal, reader: readers[type], path }, most => {
         const scale = Math.min(1, most / longer)
         const to = [size.width, size.height].map(side => Math.max(1, Math.round(side * scale)))
@@ -78,7 +78,7 @@ export class Previews {
   }
 
   /** The first frame. A video is read in place, because it may be large. */
-  async #ofFilm(file: SavedFile, within: Within, signal: AbortSignal): Promise<Shown | null> {
+  async #ofVideo(file: SavedFile, within: Within, signal: AbortSignal): Promise<Shown | null> {
     const path = await this.#files.readablePath(file)
     const reader = file.mimeType === 'video/webm' ? 'matroska' : 'mov'
     return this.#shrunk(
@@ -110,7 +110,7 @@ export class Previews {
               maxPixels: bounds.previewedPixels,
             })
             const bytes = await readFile(shrunk)
-            if (bytes.length <= within.imageBytes) return pictureOf(bytes, 'image/jpeg')
+            if (bytes.length <= within.imageBytes) return imageOf(bytes, 'image/jpeg')
           }
           return null
         }),
@@ -134,7 +134,7 @@ const unreadable = 'The file could not be read as an image in time.'
 
 const none = (why: string): Shown => ({ type: 'text', text: `The file is saved, but there is no preview: ${why}` })
 
-const pictureOf = (bytes: Buffer, mimeType: string): Shown => ({
+const imageOf = (bytes: Buffer, mimeType: string): Shown => ({
   type: 'image',
   data: bytes.toString('base64'),
   mimeType,

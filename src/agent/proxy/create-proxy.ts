@@ -164,7 +164,7 @@ function clientFailure(error: ClientError, { clock, place }: ProxyOptions): Resp
 const failed = (status: number, code: string, message: string, headers: Record<string, string> = {}): Response =>
   Response.json({ error: { message, type: 'farebox_proxy', param: null, code } }, { status, headers })
 
-interface DoorRequest {
+interface ProxyRequest {
   headers: Headers
   /** The port that the proxy listens on. */
   port: number
@@ -181,7 +181,7 @@ interface TurnedAway {
  * Returns null for a request that may pass. A web page can reach loopback under any name that its owner's DNS defines,
  * so the host must be a loopback name, and any `Origin` is refused.
  */
-function turnedAway({ headers, port }: DoorRequest, token: string): TurnedAway | null {
+function turnedAway({ headers, port }: ProxyRequest, token: string): TurnedAway | null {
   const host = headers.get('host') ?? ''
   const asked = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : null
   if (!asked || !isLoopback(asked.hostname) || Number(asked.port || 80) !== port) return wrongHost

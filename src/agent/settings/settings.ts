@@ -181,7 +181,6 @@ const caps = [
 /** Settings that are an amount of USD. */
 export const amounts = [...caps, refillVariables.below, refillVariables.by] as const
 
-/** The settings of an agent. */
 const ofAgent: readonly string[] = [
   ...amounts,
   'FAREBOX_BASE_URL',
@@ -217,19 +216,20 @@ const known: readonly string[] = [
  * left alone: Kubernetes sets FAREBOX_PORT and similar ones, and an engine's key may be in any variable.
  */
 export const unknownVariables = (names: readonly string[]): string[] =>
-  names.filter(name => name.startsWith(prefix) && !known.includes(name)).flatMap(name => strange(name) ?? [])
+  names.filter(name => name.startsWith(prefix) && !known.includes(name)).flatMap(name => likelyMistake(name) ?? [])
 
 export const isAgentVariable = (name: string): boolean => ofAgent.includes(name)
 
 /** Returns the unknown variables that are not refused, each with the most similar setting. */
 export const unreadVariables = (names: readonly string[]): { name: string; near: string | undefined }[] =>
   names
-    .filter(name => name.startsWith(prefix) && !known.includes(name) && strange(name) === null)
+    .filter(name => name.startsWith(prefix) && !known.includes(name) && likelyMistake(name) === null)
     .map(name => ({ name: name.slice(0, nameCharacters), near: nearName(name, undefined) }))
 
 const prefix = 'FAREBOX_'
 
-function strange(name: string): string | null {
+/** Returns a sentence for a variable that was certainly meant for farebox; null for any other. */
+function likelyMistake(name: string): string | null {
   const isOfMoney = moneyWords.test(bare(name))
   const near = nearName(name, isOfMoney ? undefined : surelyMeant)
   if (!isOfMoney && near === undefined) return null

@@ -50,7 +50,7 @@ export type ToolCalls = {
 export interface AgentToolResult<Output = Record<string, unknown>> {
   /** The output as data, for a program. */
   output: Output
-  /** The same as sentences for a model, with untrusted text marked. */
+  /** The output as sentences for a model, with untrusted text marked. */
   text: string
   /** Files that the call saved. */
   files: { path: string; mimeType: string }[]
@@ -64,7 +64,7 @@ export interface AgentTool {
   description: string
   /** Validates the arguments. */
   input: z.ZodObject
-  /** The same as JSON Schema. */
+  /** `input` as JSON Schema, for a model. */
   inputSchema: Record<string, unknown>
   /** Throws `ToolFailure`, or `ApprovalRequired` if the user must decide and `onApproval` is not set. */
   call(args: unknown, options?: CallOptions): Promise<AgentToolResult>
@@ -134,7 +134,6 @@ export interface OpenAiTools {
   answer(call: OpenAiToolCall, options?: { signal?: AbortSignal }): Promise<OpenAiToolMessage>
 }
 
-/** An agent. */
 interface HasTools {
   toolList: readonly AgentTool[]
 }

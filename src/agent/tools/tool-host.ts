@@ -127,18 +127,18 @@ class Tasks implements TaskStore {
     const { approvals } = agent
     const approval = await approvals.get(approvalId)
     if (approval?.state === 'denied') return { kind: 'declined', approvalId, kept: answerKept(approval, agent) }
-    if (job.timesAsked > approvalsInARow) return unanswered(job.failure ?? nobodyAnswered)
+    if (job.timesAsked > approvalsInARow) return unanswered(job.failure ?? notAnswered)
     if (approval?.state === 'approved') {
       this.#agent.callJobs.goOn(job)
       return this.#working(this.#agent.jobRows.find(job.jobId) ?? job)
     }
-    if (approval?.state !== 'pending') return unanswered(nobodyAnswered)
+    if (approval?.state !== 'pending') return unanswered(notAnswered)
     const { request } = approvalRequired(approvals.asPending(approval))
     return { kind: 'needs_approval', requests: [typedRequest(request, placeOf(agent))] }
   }
 }
 
-const nobodyAnswered = 'The user was asked and did not answer in time.'
+const notAnswered = 'The user was asked and did not answer in time.'
 
 const unanswered = (happened: string): TaskState => ({
   kind: 'ended',
@@ -170,8 +170,8 @@ async function jobOutcome(agent: OpenAgent, tool: Tool, job: JobRow, context: To
   const row = isQueued(job) ? agent.rows.ofJob(job.jobId) : null
   const charged = job.refunded ? zeroUsd : job.priceMicroUsd
   const paid = await paidNow(agent, charged, row?.creditLeftMicroUsd ?? null)
-  const told = row ? await withReceipt(agent, row.id, paid) : paid
-  const output = tool.output.parse({ ...jobOutput(jobView(job)), ...paidOutput(told) })
+  const paidWithReceipt = row ? await withReceipt(agent, row.id, paid) : paid
+  const output = tool.output.parse({ ...jobOutput(jobView(job)), ...paidOutput(paidWithReceipt) })
   const shows = (await tool.shows?.(output, { context, input: {} })) ?? []
   return { kind: 'done', output, text: tool.say(output), files: tool.files?.(output) ?? [], shows }
 }

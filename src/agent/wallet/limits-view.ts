@@ -51,7 +51,6 @@ export class Limits {
   }
 }
 
-/** The refill settings of a wallet's policy. */
 export const refillOf = ({ refill }: Pick<Policy, 'refill'>): WalletView['refill'] =>
   refill && { below: refill.belowMicroUsd, by: refill.byMicroUsd }
 
@@ -103,7 +102,7 @@ export interface CreditSeen {
   creditMicroUsd: MicroUsd | null
   /** Why it is unknown, if the user can fix that: the service refuses the key, or does not answer. */
   why: string | null
-  /** The same, with what to do. */
+  /** `why`, followed by what to do. */
   problem: string | null
 }
 

@@ -13,7 +13,7 @@ interface Noticed extends Pick<SeenCredit, 'balanceMicroUsd' | 'beforeCallMicroU
 }
 
 /** The credit that an answer's headers report. */
-type ToldCredit = Pick<AnswerHeaders, 'balanceRemaining' | 'balanceBefore'>
+type ReportedCredit = Pick<AnswerHeaders, 'balanceRemaining' | 'balanceBefore'>
 
 interface RefillParts {
   client: Client
@@ -36,7 +36,7 @@ export class Refills {
   }
 
   /** `sentAtMs` is when the request was sent, by the agent's clock. */
-  noticed({ balanceRemaining, balanceBefore }: ToldCredit, sentAtMs: number): void {
+  noticed({ balanceRemaining, balanceBefore }: ReportedCredit, sentAtMs: number): void {
     const balanceMicroUsd = balanceRemaining ?? balanceBefore
     if (!this.#parts.wallet?.policy.refill || balanceMicroUsd === null) return
     this.#last = { balanceMicroUsd, beforeCallMicroUsd: balanceBefore, sentAtMs }
@@ -45,7 +45,7 @@ export class Refills {
     })
   }
 
-  /** The same for an answer whose body was not read. While a stream runs, the remaining credit excludes its hold. */
+  /** Reads the credit from headers alone. While a stream runs, the remaining credit in them excludes its hold. */
   noticedIn({ status, headers }: Pick<WireResponse, 'status' | 'headers'>, sentAtMs: number): void {
     if (status < 200 || status >= 300) return
     const { balanceBefore, balanceRemaining } = answerHeaders(headers, this.#parts.clock.now())
@@ -61,8 +61,8 @@ export class Refills {
   async #run(): Promise<void> {
     const { wallet, topUps, clock } = this.#parts
     for (let next = this.#take(); wallet && next; next = this.#take()) {
-      const { sentAtMs, ...told } = next
-      const seen = { ...told, agoMs: () => Math.max(0, clock.now() - sentAtMs) }
+      const { sentAtMs, ...credit } = next
+      const seen = { ...credit, agoMs: () => Math.max(0, clock.now() - sentAtMs) }
       // If even the failure cannot be recorded, the next answer checks the journal again.
       await wallet.refill(seen, () => topUps.offer(), topUps.send).catch(() => undefined)
     }

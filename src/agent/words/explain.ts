@@ -26,7 +26,6 @@ interface Circumstances {
   usualService: string | null
 }
 
-/** The circumstances of an agent. */
 export const circumstancesOf = (agent: AgentContext, isPaid: boolean): Circumstances => ({
   nowMs: agent.clock.now(),
   isPaid,
@@ -50,9 +49,9 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
   return error
 }
 
-type NobodyPays = Pick<AgentContext, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'isBundle' | 'client'>
+type WithoutPayer = Pick<AgentContext, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'isBundle' | 'client'>
 
-const howToPay = ({ isServiceNamed, isBundle, client }: NobodyPays): string =>
+const howToPay = ({ isServiceNamed, isBundle, client }: WithoutPayer): string =>
   isBundle ? howInBundle : isServiceNamed ? howToPayService(client.address.baseUrl) : howToBegin(client.address.baseUrl)
 
 const howToPayService = (service: string): string =>
@@ -70,17 +69,17 @@ const howToBegin = (usual: string): string =>
   `Ask the user to set FAREBOX_BASE_URL in the settings of this server to the address of a service (it is not set, so ${usual} on this machine is used), and FAREBOX_API_KEY to a key, then to restart farebox; or to run \`farebox wallet create --service ADDRESS\` in a terminal, then repeat the call.`
 
 /** A proxy is started in a terminal, by the user. */
-const howToStartProxy = ({ isServiceNamed, client }: NobodyPays): string =>
+const howToStartProxy = ({ isServiceNamed, client }: WithoutPayer): string =>
   isServiceNamed
     ? `Run \`farebox wallet create --service ${client.address.baseUrl}\` or set FAREBOX_API_KEY, then start the proxy again.`
     : `Set FAREBOX_BASE_URL to the address of a service (without it ${client.address.baseUrl} on this machine is used), and FAREBOX_API_KEY to a key; or run \`farebox wallet create --service ADDRESS\`. Then start the proxy again.`
 
 /** Without a wallet or a key, paid tools, and a proxy at startup, name the one thing that fixes it. */
 export const cannotPay = (
-  nobody: NobodyPays,
+  context: WithoutPayer,
   command: 'farebox mcp' | 'farebox proxy' = 'farebox mcp',
 ): ToolFailure => {
-  const { lockedWallet, lockedBecause } = nobody
+  const { lockedWallet, lockedBecause } = context
   return new ToolFailure({
     isWithoutWallet: true,
     ...(lockedWallet !== null && lockedBecause !== null
@@ -93,7 +92,7 @@ export const cannotPay = (
         ? {
             happened: 'There is neither a wallet nor an API key to pay for this.',
             charged: zeroUsd,
-            next: command === 'farebox proxy' ? howToStartProxy(nobody) : howToPay(nobody),
+            next: command === 'farebox proxy' ? howToStartProxy(context) : howToPay(context),
           }
         : {
             happened: `The wallet ${lockedWallet} cannot pay for this: its key is encrypted, and this ${command === 'farebox proxy' ? 'proxy' : 'server'} has no passphrase.`,
@@ -154,7 +153,7 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
 
 function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): ToolFailure {
   const isUsual = (error.kind === 'unreachable' || isSilent(error)) && usualService !== null
-  const [usual, next] = isUsual ? nobodyThere(usualService) : isSilent(error) ? silentWords : clientWords[error.kind]
+  const [usual, next] = isUsual ? noServiceAt(usualService) : isSilent(error) ? silentWords : clientWords[error.kind]
   // The client's own messages are the best explanation of what it does not do.
   const happened = error.kind === 'not-allowed' ? error.message : usual
   return new ToolFailure({
@@ -174,7 +173,7 @@ const silentWords = [
   'Check FAREBOX_BASE_URL and whether the service is running, then try again.',
 ] as const
 
-const nobodyThere = (usual: string): readonly [string, string] => [
+const noServiceAt = (usual: string): readonly [string, string] => [
   `There is no service at ${new URL(usual).origin}, the default without FAREBOX_BASE_URL.`,
   `Ask the user to ${howToHaveService()}, then try again.`,
 ]

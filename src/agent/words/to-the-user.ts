@@ -4,8 +4,8 @@
  */
 export function toTheUser(said: string): string {
   const asked = said.replace(requests, (_, ask: string, request: string) => {
-    const told = request.replace(nextPart, '$1 ').replaceAll('restart farebox', 'try again')
-    return ask === 'Ask' ? `${told.charAt(0).toUpperCase()}${told.slice(1)}` : told
+    const sentence = request.replace(nextPart, '$1 ').replaceAll('restart farebox', 'try again')
+    return ask === 'Ask' ? `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}` : sentence
   })
   return rules.reduce((text, [from, to]) => text.replace(from, to), asked)
 }
