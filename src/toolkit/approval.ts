@@ -120,7 +120,7 @@ export const sayRequest = (request: ApprovalRequest, nowMs: number): string =>
     `The request ${request.approvalId} is open until ${displayUntil(request.expiresAtMs, nowMs)}.`,
   ].join('\n')
 
-/** The same for a client that cannot ask: what the assistant should show, and where the user decides. */
+/** For a client that cannot ask: tells the assistant what to show, and where the user decides. */
 export function sayOpenRequest(request: ApprovalRequest, toolName: string, nowMs: number): string {
   return [
     'This needs the user’s approval. Nothing was sent or charged.',

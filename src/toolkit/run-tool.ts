@@ -97,9 +97,9 @@ type Issue = z.core.$ZodIssue
  * Returns a sentence for the caller on what is wrong with the arguments, with the allowed values. No value is repeated.
  */
 export function sayRefusedArguments(input: z.ZodObject, given: unknown, issues: readonly Issue[]): string {
-  const told = issues.filter(issue => issue.code === 'invalid_type' || !isOfWrongType(issue, issues))
-  const wrong = told.slice(0, refusedArguments).map(issue => sayIssue(input, given, issue))
-  const more = told.length - wrong.length
+  const relevant = issues.filter(issue => issue.code === 'invalid_type' || !isOfWrongType(issue, issues))
+  const wrong = relevant.slice(0, refusedArguments).map(issue => sayIssue(input, given, issue))
+  const more = relevant.length - wrong.length
   return `${wrong.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`
 }
 

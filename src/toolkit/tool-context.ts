@@ -10,9 +10,9 @@ import type { FormFile } from './values/form-file.ts'
 export interface ToolContext {
   /** Calls the service; `answer` is the body of the operation's 200. Throws `ResultInstead` if it becomes a job. */
   call<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Answered<O>>
-  /** The same for an operation that queues work, which becomes a job that survives a restart. */
+  /** Calls an operation that queues work, which becomes a job that survives a restart. */
   start<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Started>
-  /** The same for an operation that makes images or audio, which are saved in the output folder. */
+  /** Calls an operation that makes images or audio, which are saved in the output folder. */
   make<O extends Operation>(operation: O, call: CallOf<O>, options?: PaidOptions): Promise<Made>
   jobs: JobStore
   files: FileStore

@@ -16,7 +16,7 @@ interface ModelChoice {
  */
 export const modelChoices = (record: ModelRecord): string[] => choicesIn(record).map(({ words }) => words)
 
-/** The same, with the arguments that each choice is about; also for video and embedding models. */
+/** Lists the choices with the tool arguments that each is about, also for video and embedding models. */
 export const everyChoice = (record: ModelRecord): ModelChoice[] => [
   ...choicesIn(record),
   ...videoChoices(record.model_spec.constraints),

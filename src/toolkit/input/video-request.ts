@@ -94,7 +94,6 @@ interface VideoMediaGiven {
   elements?: ElementGiven[] | undefined
 }
 
-/** Returns the choices without the media. */
 export function withoutMedia<Given extends VideoMediaGiven>(given: Given) {
   const { image, end_image, audio_track, video, ...rest } = given
   const { reference_images, reference_videos, reference_audio, scene_images, elements, ...choices } = rest

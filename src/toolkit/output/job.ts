@@ -63,19 +63,19 @@ function sayFailed(job: JobOutput): string {
   return [`Job ${job.job_id} failed: ${reason} ${sayRefund(job)}`, ...framed].join('\n')
 }
 
-/** The same with a description of the job, for a caller who waits for it. */
+/** The state and the description of a job, for a caller who waits for it. */
 export const sayWaitedJob = (job: JobOutput): string => `${sayJob(job)}\n${sayWhich(job)}`
 
 /** The model that works on it, since when, and the price. */
 export const sayWhich = (job: JobOutput): string => `Job of ${which(job)}.`
 
-/** The same for the call that started it; for a repeated call, the job may be further along. */
+/** For the call that started the job. If the call was a repeated one, the job may be further along. */
 export const sayStarted = (job: JobOutput, isEarlier: boolean): string =>
   job.state === 'running' && !isEarlier
     ? `Job ${job.job_id} is queued${typically(job)}. Call job_wait with this id.`
     : sayJob(job)
 
-/** The same for a call that took longer than its caller could wait. */
+/** For a call that took longer than its caller could wait. */
 export const sayBecameJob = ({ job_id }: Pick<JobOutput, 'job_id'>): string =>
   `The model is still working, and the call continues as job ${job_id}. Call job_wait with this id to get the answer and its cost; nothing is charged twice.`
 
