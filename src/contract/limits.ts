@@ -133,11 +133,10 @@ export const paging = {
 /** Active keys that one account may have. */
 export const activeKeys = 500
 
-/** Rows in the log of requests that hit a limit. */
 export const rateLimitLogRows = 50
 
 /**
- * Whom an unidentified request counts for: the payer of a verified payment, or its address. Offers count separately
- * from payments.
+ * What an unidentified request is counted by: the payer of a verified payment, or the caller's address. Offers count
+ * separately from payments.
  */
 export type CountedFor = { payer: string } | 'address' | 'offer'

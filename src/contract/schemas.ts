@@ -66,8 +66,8 @@ export const closedObject = <Shape extends z.ZodRawShape>(shape: Shape) =>
       issue.code === 'unrecognized_keys' ? refusal(issue.keys as string[], Object.keys(shape)) : undefined,
   })
 
-const refusal = (strange: readonly string[], known: readonly string[]): string =>
-  `Not allowed here: ${strange
+const refusal = (unknown: readonly string[], known: readonly string[]): string =>
+  `Not allowed here: ${unknown
     .slice(0, namedMembers)
     .map(name => name.slice(0, namedCharacters))
     .join(', ')}. Allowed members: ${known.join(', ')}`
@@ -83,8 +83,8 @@ const comparedCharacters = 64
 export const spelledObject = <Shape extends z.ZodRawShape>(shape: Shape) => {
   const known = Object.keys(shape)
   return z.looseObject(shape).check(({ value, issues }) => {
-    const strange = Object.keys(value).filter(name => !Object.hasOwn(shape, name))
-    for (const name of strange.slice(0, comparedMembers)) {
+    const unknown = Object.keys(value).filter(name => !Object.hasOwn(shape, name))
+    for (const name of unknown.slice(0, comparedMembers)) {
       const near = nearNames(name.slice(0, comparedCharacters), known, 2)
       if (near.length === 0) continue
       const message = `Unknown member; did you mean ${near.join(' or ')}?`

@@ -141,8 +141,7 @@ export const mediaNotFound = defineStandard(
   'Media could not be found. Request may be invalid, expired, or deleted.',
   'never',
 )
-/** Another account's charge is reported as missing. */
-/** If the ledger was compacted, includes the date of its oldest receipts. */
+/** Also for another account's charge. Includes the date of the oldest receipts if the ledger was compacted. */
 export const receiptNotFound = defineExplained(
   'RECEIPT_NOT_FOUND',
   404,

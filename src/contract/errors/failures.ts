@@ -111,5 +111,5 @@ export const paidFailures = {
   503: StandardError,
 } as const
 
-/** The same for operations of a model, which may have been removed. */
+/** Failures that every paid operation of a model may answer; the model may have been removed. */
 export const paidModelFailures = { ...paidFailures, 410: StandardError } as const

@@ -17,7 +17,6 @@ export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth',
 
 const json = 'application/json'
 
-/** Describes one operation. */
 export function describeOperation(operation: Operation, printer: SchemaPrinter): Record<string, unknown> {
   const { id, tag, summary, request } = operation
   const parameters = [

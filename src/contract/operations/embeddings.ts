@@ -3,12 +3,12 @@ import { paidModelFailures, StandardError } from '../errors/failures.ts'
 import { listOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
-/** Texts or the model's own tokens, one or many (published contract §9). */
 const embeddingInputs = 2_048
 
 const Token = z.number().int().min(1)
 const Tokens = listOf(Token).min(1)
 
+/** One or many texts, or the model's own tokens (published contract §9). */
 const EmbeddingInput = z.union([
   z.string().min(1),
   listOf(z.string().min(1)).min(1).max(embeddingInputs),

@@ -134,7 +134,7 @@ const Deprecation = z.strictObject({
 })
 
 /** Members that only models of speech, music and embeddings have. */
-const soundAndVectors = {
+const audioAndEmbeddings = {
   embeddingDimensions: z.number().optional(),
   maxInputTokens: z.number().optional(),
   supportsCustomDimensions: z.boolean().optional(),
@@ -183,7 +183,7 @@ const ModelSpec = z.strictObject({
   constraints: z.union([TextConstraints, VideoConstraints, ImageConstraints, InpaintConstraints]).optional(),
   pricing: ModelPricing.optional(),
   deprecation: Deprecation.optional(),
-  ...soundAndVectors,
+  ...audioAndEmbeddings,
 })
 
 /** Published contract §6.1. Video models have no price here, because a quote depends on the request. */

@@ -1,6 +1,5 @@
 export const basePath = '/api/v1'
 
-/** The base URL of the contract. */
 export const baseUrl = (settings: { publicUrl: string }): string => `${settings.publicUrl}${basePath}`
 
 /** Where callers find the documentation. */

@@ -5,7 +5,7 @@ import { sniffType } from './media-type.ts'
 export const knownImageTypes = ['png', 'jpeg', 'webp', 'gif'] as const
 export type ImageType = (typeof knownImageTypes)[number]
 
-interface PictureSize {
+interface ImageSize {
   width: number
   height: number
 }
@@ -16,12 +16,12 @@ export function typeOfBytes(bytes: Buffer): ImageType | null {
 }
 
 /** Returns null if the header is truncated or invalid. */
-export function imageSize(type: ImageType, bytes: Buffer): PictureSize | null {
+export function imageSize(type: ImageType, bytes: Buffer): ImageSize | null {
   const size = claimedSize(type, bytes)
   return size && size.width > 0 && size.height > 0 ? size : null
 }
 
-function claimedSize(type: ImageType, bytes: Buffer): PictureSize | null {
+function claimedSize(type: ImageType, bytes: Buffer): ImageSize | null {
   switch (type) {
     case 'png':
       return pngSize(bytes)
@@ -35,12 +35,12 @@ function claimedSize(type: ImageType, bytes: Buffer): PictureSize | null {
 }
 
 /** Reads only the first chunk, which must be the header; a lenient decoder would accept a later one. */
-function pngSize(bytes: Buffer): PictureSize | null {
+function pngSize(bytes: Buffer): ImageSize | null {
   if (bytes.length < 24 || bytes.toString('latin1', 12, 16) !== 'IHDR') return null
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
 
-function webpSize(bytes: Buffer): PictureSize | null {
+function webpSize(bytes: Buffer): ImageSize | null {
   if (bytes.length < 30) return null
   switch (bytes.toString('latin1', 12, 16)) {
     case 'VP8 ':
@@ -57,7 +57,7 @@ function webpSize(bytes: Buffer): PictureSize | null {
 }
 
 /** Walks the segments to the first frame header: SOF0 to SOF15, except three that mean something else. */
-function jpegSize(bytes: Buffer): PictureSize | null {
+function jpegSize(bytes: Buffer): ImageSize | null {
   let at = 2
   while (at + 9 <= bytes.length) {
     if (bytes[at] !== 0xff) return null
