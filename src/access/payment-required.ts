@@ -26,8 +26,8 @@ export interface SignInChallenge {
 }
 
 /**
- * Builds the three 402 answers of inference routes (published contract §3). `accepts` in their header is empty, because
- * a generic client would otherwise sign money for the inference URL; credit is bought only with a top-up.
+ * Builds the header that the 402 answers of inference routes share (published contract §3). Its `accepts` is empty,
+ * because a generic client would otherwise sign money for the inference URL; credit is bought only with a top-up.
  */
 function requiredHeader(settings: AccessSettings, operation: Operation, challenge: SignInChallenge, error: string) {
   const extensions = { 'sign-in-with-x': challenge }

@@ -165,9 +165,9 @@ async function append(
   atMs: number,
   by?: ByAct,
 ): Promise<boolean> {
-  const told = place.slice(0, nameCharacters).toWellFormed()
+  const shortPlace = place.slice(0, nameCharacters).toWellFormed()
   const act = by ? [noteAct({ ...by, subject: mark }, atMs)] : []
-  const recorded = { op: 'secret' as const, generation, mark, place: told, atMs }
+  const recorded = { op: 'secret' as const, generation, mark, place: shortPlace, atMs }
   const unit = { id: `${uuidV7(atMs)}/secret`, ops: [recorded, ...act] }
   const outcome = await commitSurely(ledger, unit)
   if (outcome.ok || outcome.why === 'secret_moved') return outcome.ok

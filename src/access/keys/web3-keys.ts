@@ -127,11 +127,11 @@ export class Web3Tokens {
   read(token: string, nowMs: number): { ok: true; claims: Web3Claims } | { ok: false; fault: TokenFault } {
     const fault = (why: TokenFault) => ({ ok: false as const, fault: why })
     const [head = '', body = '', signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(token)?.slice(1) ?? []
-    const [told, claims] = [decoded(head), decoded(body)]
-    if (!told || !claims) return fault('JWT is malformed')
+    const [givenHeader, claims] = [decoded(head), decoded(body)]
+    if (!givenHeader || !claims) return fault('JWT is malformed')
     const given = Buffer.from(signature, 'base64url')
     const isOurs = this.#keys.some(key => isSame(mac(key, `${head}.${body}`), given))
-    if (told.alg !== header.alg || !isOurs) return fault('JWT signature is invalid')
+    if (givenHeader.alg !== header.alg || !isOurs) return fault('JWT signature is invalid')
     if (!isClaims(claims) || claims.iss !== this.#issuer || claims.aud !== audience)
       return fault('JWT claims are invalid')
     return claims.exp * 1000 > nowMs ? { ok: true, claims } : fault('JWT has expired')

@@ -18,7 +18,6 @@ export interface DimensionState {
   met: 'requests' | 'tokens' | null
 }
 
-/** The counts of one window. */
 export interface WindowCounts {
   windowStartMs: number
   /** In the order of the requested dimensions. */
@@ -54,7 +53,7 @@ export function countedState(dimension: LimitDimension, { requests, tokens }: Co
   return { ...state, remainingTokens: Math.max(0, dimension.tokensPerMinute - tokens) }
 }
 
-/** The same, with the reason why one more request of this many tokens is refused, or null. */
+/** Returns what is left of a dimension, and why one more request of this many tokens is refused, if it is. */
 export function askedState(dimension: LimitDimension, count: Count, tokens: number): DimensionState {
   const state = countedState(dimension, count)
   if (state.remainingRequests < 1) return { ...state, met: 'requests' }

@@ -57,7 +57,7 @@ export class Valkey {
     const { createClient } = await optionalPackage<Package>('redis', 'What processes share of their limits')
     const options = {
       disableOfflineQueue: true,
-      commandsQueueMaxLength: commandsUnderWay,
+      commandsQueueMaxLength: commandsInFlight,
       socket: { connectTimeout: dialMs, reconnectStrategy: () => redialMs },
     }
     const clientOf = (address: string) =>
@@ -208,8 +208,8 @@ const sharedLimitMs = 100
 /** How long local counts are used after a failure, so that in an outage one request a second waits instead of each. */
 const restMs = 1_000
 
-/** Commands in flight; more than a stalled server could answer in time. */
-const commandsUnderWay = 10_000
+/** Further commands fail at once, because a stalled server could not answer them in time. */
+const commandsInFlight = 10_000
 
 /** How long to wait before reconnecting to a server that is down. */
 const redialMs = 1_000
