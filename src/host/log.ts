@@ -22,11 +22,11 @@ export function lineLog(
 ): Log {
   const line = (level: Level) => (facts: object, message: string) => {
     if (levels.indexOf(level) > levels.indexOf(most)) return
-    const told = { time: new Date().toISOString(), level, message, ...facts }
+    const entry = { time: new Date().toISOString(), level, message, ...facts }
     write(
       without(
         hidden(),
-        JSON.stringify(told, (_, value) => readable(value)),
+        JSON.stringify(entry, (_, value) => readable(value)),
       ),
     )
   }

@@ -58,7 +58,7 @@ function write(output: OpenOutput, inputs: readonly OpenInput[], lines: readonly
   return { frames: sum('video'), samples: sum('audio'), bytes: output.bytes, isCutOff }
 }
 
-/** A track on its way from decoded frames to the file. */
+/** Takes one track from decoded frames to the file: through its filter, its encoder and the muxer. */
 class Line {
   readonly kind: Track['kind']
   readonly #library: AvLibrary

@@ -25,7 +25,7 @@ export function refused(status: number, happened: string, next: string, retryAft
   return response
 }
 
-/** The same as a page if a browser opens the address, because a user would see JSON as text. */
+/** Refuses with a page if a browser opens the address, because a user would see JSON as text. */
 export const refusedTo = (request: Request, status: number, happened: string, next: string): Response =>
   opensPages(request)
     ? sendText(status, 'text/html; charset=utf-8', refusalPage(happened, next))

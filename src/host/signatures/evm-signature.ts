@@ -11,8 +11,10 @@ const evmSignature = /^0x[\da-fA-F]{130}$/
 /** Whether a text is 65 bytes with an `s` that wallets produce: only these reach the curve's arithmetic. */
 export const isEvmSignature = (text: string): boolean => evmSignature.test(text) && hasLowS(text)
 
-/** Whether the `s` of 65 bytes in hexadecimal is the lower of the two that twin signatures have. */
-// Both texts have the same length, so comparing them compares the numbers.
+/**
+ * Whether the `s` of 65 bytes in hexadecimal is the lower of the two that twin signatures have. Both texts have the
+ * same length, so comparing them compares the numbers.
+ */
 export const hasLowS = (signature: string): boolean => signature.slice(66, 130).toLowerCase() <= largestS
 
 /** The last byte of a signature, as wallets write it, and which of two keys it selects. */
@@ -21,7 +23,7 @@ const recoveryBits: Readonly<Record<string, 0 | 1>> = { '00': 0, '01': 1, '1b': 
 interface EvmSigners {
   /** Returns the address, in lower case, whose key signed the 32-byte digest; null if the signature is invalid. */
   ofDigest(digest: Uint8Array, signature: string): string | null
-  /** The same for a text, which wallets sign by EIP-191. */
+  /** Returns the address whose key signed a text, which wallets do by EIP-191. */
   ofMessage(message: string, signature: string): string | null
 }
 

@@ -139,7 +139,6 @@ export class FairQueue<Task extends Queued> {
   }
 }
 
-/** The error when the queue is full. */
 export const queueIsFull = () => modelOverloaded({ [retryAfter.name]: retryAfter.format(retryAfterSeconds) })
 
 /** Each account may use this fraction of a queue's places, and at least one. */

@@ -8,7 +8,7 @@ export interface SubprocessRun {
   input?: Buffer
   /** Receives each piece of its output; without it the output is not read. */
   onOutput?(piece: Buffer): void
-  /** The same for its stderr. */
+  /** Receives each piece of its stderr; without it stderr is not read. */
   onLog?(piece: Buffer): void
   /** Most bytes of stdout or stderr; a subprocess that writes more is killed. */
   outputBytes?: number
@@ -40,14 +40,14 @@ export function runSubprocess(path: string, run: SubprocessRun): Promise<Subproc
     }
     const timer = setTimeout(() => cutOff('late'), timeoutMs)
     signal.addEventListener('abort', kill, { once: true })
-    for (const [stream, told] of [
+    for (const [stream, listener] of [
       [child.stdout, onOutput],
       [child.stderr, onLog],
     ] as const) {
-      if (told)
+      if (listener)
         stream?.on(
           'data',
-          withinBytes(told, run.outputBytes, () => cutOff('too-long')),
+          withinBytes(listener, run.outputBytes, () => cutOff('too-long')),
         )
     }
     // The subprocess may stop reading before its input ends, which is not our fault.
@@ -68,11 +68,11 @@ export function runSubprocess(path: string, run: SubprocessRun): Promise<Subproc
   })
 }
 
-function withinBytes(told: (piece: Buffer) => void, mostBytes = Number.POSITIVE_INFINITY, beyond: () => void) {
+function withinBytes(listener: (piece: Buffer) => void, mostBytes = Number.POSITIVE_INFINITY, beyond: () => void) {
   let bytes = 0
   return (piece: Buffer) => {
     bytes += piece.length
-    if (bytes <= mostBytes) told(piece)
+    if (bytes <= mostBytes) listener(piece)
     else beyond()
   }
 }
