@@ -58,7 +58,7 @@ const notProven = {
   ],
 } as const
 
-/** Runs a check of a secret as a try, which counts as these say. */
+/** Checks a secret as a counted try, which may have to wait after failures. */
 async function tried(
   { signIn, sessions }: RouteContext,
   counted: readonly Counted[],

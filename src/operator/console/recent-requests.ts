@@ -7,7 +7,6 @@ const keptRequests = 10_000
 /** The period that the console calls live. */
 const liveMs = 15 * minuteMs
 
-/** The number of failures that are shown. */
 const shownFailures = 50
 
 /** Models and customers that are shown. Each process reports as many, and the most used are chosen from all of them. */

@@ -24,7 +24,7 @@ interface TriedFrom {
 /**
  * Browsers in which an operator has signed in. Their wrong tries are counted apart, so that a guesser elsewhere cannot
  * delay the operator there. Such a browser keeps the service's signature over a random id, a time and the operator in a
- * cookie; nothing is stored. The cookie signs nobody in: a stolen one gives as many tries as another address.
+ * cookie; nothing is stored. The cookie alone signs no one in: a stolen one gives as many tries as another address.
  */
 export class Devices {
   readonly #clock: Clock

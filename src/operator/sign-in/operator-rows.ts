@@ -66,7 +66,7 @@ export const newEpoch = (): string => randomName(9)
 /** Letters and characters of a user name or an e-mail address, without spaces. */
 export const operatorName = /^[\w.@+-]{1,64}$/
 
-/** Operators of one service, all of whom its owner knows. */
+/** Named operators of one service; its owner knows each of them. */
 export const mostOperators = 200
 
 const operatorOf = ({ name, role, epoch, proofs, fence, created_at_ms }: OperatorTable): NamedOperator => ({

@@ -24,11 +24,11 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** No password has this hash; checking one takes as long as with a real hash. */
-const nobodys = written(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))
+const absentHash = written(cost, Buffer.alloc(saltBytes), Buffer.alloc(hashBytes))
 
-/** Takes the same time without a hash, so that nobody learns which operators have a password. */
+/** Takes the same time without a hash, so that the time does not reveal which operators have a password. */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
-  const [, logN, r, p, salt = '', right = ''] = (hash ?? nobodys).split('.')
+  const [, logN, r, p, salt = '', right = ''] = (hash ?? absentHash).split('.')
   const given = { logN: Number(logN), r: Number(r), p: Number(p) }
   const made = await hashed(password, Buffer.from(salt, 'base64url'), given)
   const expected = Buffer.from(right, 'base64url')

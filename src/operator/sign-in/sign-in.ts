@@ -53,8 +53,8 @@ export interface PasskeyPlace {
 /** How often a change is tried, because another request may be faster. */
 const moves = 5
 
-/** For the codes of operators without a password, so that checking them takes as long. */
-const nobodysSecret = 'A'.repeat(32)
+/** Checked for operators without a password, so that the time does not reveal which have one. */
+const absentSecret = 'A'.repeat(32)
 
 type Me = Pick<OperatorSession, 'by' | 'role' | 'hash'>
 
@@ -189,7 +189,7 @@ export class SignIn {
     const nowMs = this.#parts.clock.now()
     for (let move = 1, seen = operator; move <= moves; move++) {
       const current: PasswordProof | null = seen?.proofs.password ?? null
-      const lastStep = totpStep(secret ?? nobodysSecret, code, nowMs, current?.lastStep ?? -1)
+      const lastStep = totpStep(secret ?? absentSecret, code, nowMs, current?.lastStep ?? -1)
       if (!isRight || !seen || !current || secret === null || lastStep === null || current.hash !== stored?.hash)
         return null
       // Encrypted again with the current secret, so that it outlives a replaced secret of the service.

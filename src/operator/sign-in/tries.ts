@@ -24,7 +24,7 @@ export interface Try {
   right(): Promise<void>
 }
 
-/** What tries are counted by. */
+/** The subject whose tries are counted. */
 export interface Counted {
   /** Such as an address, a device or an account. */
   of: string
