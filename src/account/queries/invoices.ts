@@ -4,7 +4,6 @@ import type { InvoiceLine, InvoiceMonth, InvoiceView } from '#pages/account/wire
 import type { ListPage } from '#pages/kit/wire.ts'
 import { type Reading, shownSums } from './sums.ts'
 
-/** Months in one page of the list. */
 const pageMonths = 12
 /** The number of models on an invoice; all others share one line. */
 const namedModels = 500

@@ -5,7 +5,6 @@ import type { KeyRow } from '#pages/account/wire.ts'
 import type { ListPage } from '#pages/kit/wire.ts'
 import type { Reading } from './sums.ts'
 
-/** Keys in one page of the list. */
 const pageKeys = 50
 const spentDays = 30
 

@@ -5,7 +5,6 @@ import type { HoldRow, RequestRow, RequestView } from '#pages/account/wire.ts'
 import type { ListPage } from '#pages/kit/wire.ts'
 import type { Reading, Scope } from './sums.ts'
 
-/** Requests in one page of the list. */
 const pageRequests = 50
 /** Calls in flight that the overview lists. */
 const shownHolds = 20
