@@ -106,8 +106,8 @@ export const settlementGas = 200_000n
 export const walletSettlementGas = 1_000_000n
 
 /**
- * Maximum cost of settling per hour, in wei: 0.05 ETH is 450 transfers at 1 gwei, a hundred times the usual price on
- * Base, and an amount that an operator can afford to lose if an attacker makes every transfer fail.
+ * Maximum cost of settling per hour, in wei: 0.05 ETH is almost 600 transfers of 85,000 gas at 1 gwei, a hundred times
+ * the usual price on Base, and an amount that an operator can afford to lose if an attacker makes every transfer fail.
  */
 export const feesPerHourWei = 50_000_000_000_000_000n
 

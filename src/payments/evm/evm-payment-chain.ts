@@ -78,8 +78,8 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
 
   /** Many nodes say in each event when its block was made. */
   async #timed(landing: Landing, { blockHash, logs }: TransactionReceipt): Promise<Landing> {
-    const told = logs[0]?.blockTimestamp
-    if (told) return { ...landing, atSeconds: Number(told) }
+    const blockTimestamp = logs[0]?.blockTimestamp
+    if (blockTimestamp) return { ...landing, atSeconds: Number(blockTimestamp) }
     const { timestamp } = await this.#client.getBlock({ blockHash })
     return { ...landing, atSeconds: Number(timestamp) }
   }

@@ -105,7 +105,6 @@ export class FacilitatorHttp {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy()
   }

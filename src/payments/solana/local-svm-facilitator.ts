@@ -221,7 +221,7 @@ const MintAndPayee = z.object({ value: z.array(Account.nullable()).length(2) })
 const Balance = z.object({ value: z.number() })
 
 /** The highest fee that an accepted payment can cost its fee payer, in lamports. */
-const dearestFee = 2n * lamportsPerSignature + (BigInt(mostComputeUnits) * mostMicroLamportsPerUnit) / 1_000_000n
+const highestFee = 2n * lamportsPerSignature + (BigInt(mostComputeUnits) * mostMicroLamportsPerUnit) / 1_000_000n
 
 const mintBytes = 82
 
@@ -230,7 +230,7 @@ export async function svmOfferProblem(rpc: SolanaRpc, option: PaymentOption, fee
   return (await svmAccountProblem(rpc, option)) ?? (await balanceProblem(rpc, feePayer))
 }
 
-/** The same if someone else pays the fees. */
+/** Like `svmOfferProblem`, for an option whose fees another account pays: then the operator needs no SOL. */
 export async function svmAccountProblem(
   rpc: SolanaRpc,
   { network, asset, payTo }: PaymentOption,
@@ -266,6 +266,6 @@ async function balanceProblem(rpc: SolanaRpc, feePayer: string): Promise<string 
   const { value } = await rpc.ask('getBalance', [feePayer, { commitment: 'confirmed' }], Balance)
   if (value === 0) return `The account ${feePayer} has no SOL, so no payment can be settled; send it some.`
   const spare = BigInt(value) - rentLamports
-  if (spare >= settlementsInReserve * dearestFee) return null
+  if (spare >= settlementsInReserve * highestFee) return null
   return `The account ${feePayer} has SOL for fewer than ${settlementsInReserve} payments; send it some.`
 }

@@ -29,7 +29,6 @@ export interface PaymentRow {
   answer: string | null
   /** Null if no process drives it. */
   leaseUntilMs: number | null
-  /** The owner of that lease. */
   leaseOwner: string | null
 }
 
@@ -89,7 +88,7 @@ export class PaymentRows {
     return row ? readRow(row) : null
   }
 
-  /** The same, also for a payment that this release cannot read. */
+  /** Also finds a payment that this release cannot read; its `row` is then null. */
   async seen(key: string): Promise<AbandonedPayment | null> {
     const [row] = await this.#rows().where('id', '=', key).execute()
     return row ? { key, state: row.state, fence: row.fence, row: readRowOrNull(row) } : null

@@ -87,7 +87,7 @@ export class PayeeWatch {
   readonly #store: Store
   readonly #clock: Clock
   readonly #log: Log
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   #timer: NodeJS.Timeout | null = null
 
   constructor(parts: { options: readonly PaymentOption[]; store: Store; clock: Clock; log: Log }) {
@@ -146,8 +146,8 @@ export class PayeeWatch {
 
   #tellOf({ network, payTo }: Payee): void {
     const own = this.#payees.find(each => each.network === network)
-    if (!own || own.payTo === payTo || this.#told.has(`${network} ${payTo}`)) return
-    this.#told.add(`${network} ${payTo}`)
+    if (!own || own.payTo === payTo || this.#reported.has(`${network} ${payTo}`)) return
+    this.#reported.add(`${network} ${payTo}`)
     this.#log.error(
       { network, payee: own.payTo, otherPayee: payTo },
       'Another service on this ledger has a different payee. Give all of them the same payee, or each its own ledger.',

@@ -61,7 +61,7 @@ export interface TopUpsOptions {
   closeMs?: number
 }
 
-/** Credits signed payments (brief §4.1). One payment is credited once, however often and by whomever it is sent. */
+/** Credits signed payments (brief §4.1). One payment is credited once, however often it is sent. */
 export class TopUps implements Payments {
   /** Finishes payments that were left behind; started by the running service and stopped by `close`. */
   readonly completer: Completer
@@ -271,21 +271,18 @@ export class TopUps implements Payments {
           'The payment was accepted and is not settled yet. Send the same signed payment again in a few seconds; do not sign a new one.',
         details: { retry: 'same-payload', paymentId: paymentIdOf(payment.key) },
       },
-      comeAgainIn(retryAfterSeconds),
+      retryIn(retryAfterSeconds),
     )
   }
 
   /** Nothing was claimed yet, so the signed payment is as good as before. */
   #failed(cause: string, seconds = retryAfterSeconds): ServiceError {
     const message = `${cause} Nothing was taken. Send the same signed payment again in ${seconds} seconds; do not sign a new one.`
-    return topUpFailed(
-      { error: 'X402_TOP_UP_FAILED', message, details: { retry: 'same-payload' } },
-      comeAgainIn(seconds),
-    )
+    return topUpFailed({ error: 'X402_TOP_UP_FAILED', message, details: { retry: 'same-payload' } }, retryIn(seconds))
   }
 }
 
-const comeAgainIn = (seconds: number) => ({ [retryAfter.name]: retryAfter.format(seconds) })
+const retryIn = (seconds: number) => ({ [retryAfter.name]: retryAfter.format(seconds) })
 
 const isEnded = ({ state }: PaymentRow): boolean => state === 'credited' || state === 'rejected' || state === 'expired'
 
