@@ -112,9 +112,13 @@ function* refillingOf(
   nowMs: number,
 ): Work<Omit<RefillStatus, keyof Refill>> {
   const rows = (yield* refillRowsOf(origin)).filter(({ address }) => addresses.includes(address))
-  const told = rows.find(({ isHalted }) => isHalted) ?? rows.find(({ note }) => note !== null)
-  const isWaiting = told !== undefined && !told.isHalted && told.notBeforeMs > nowMs
-  return { isHalted: told?.isHalted ?? false, note: told?.note ?? null, againAtMs: isWaiting ? told.notBeforeMs : null }
+  const noted = rows.find(({ isHalted }) => isHalted) ?? rows.find(({ note }) => note !== null)
+  const isWaiting = noted !== undefined && !noted.isHalted && noted.notBeforeMs > nowMs
+  return {
+    isHalted: noted?.isHalted ?? false,
+    note: noted?.note ?? null,
+    againAtMs: isWaiting ? noted.notBeforeMs : null,
+  }
 }
 
 /** Caps may have been lowered below what is already spent. */

@@ -63,7 +63,7 @@ const checks: readonly Check[] = [
   (option, { payer }) =>
     namespaceOf(payer) === 'solana' ? feePayerFailure(option, payer) : transferMethodFailure(option),
   ({ network, payTo }, { payer }) =>
-    typeof payTo === 'string' && isAddressOn(network, payTo) && !isNobody(payTo) && !sameAddress(payTo, payer)
+    typeof payTo === 'string' && isAddressOn(network, payTo) && !isZeroAddress(payTo) && !sameAddress(payTo, payer)
       ? null
       : ['recipient', 'its payee is the wallet itself or not a valid address'],
   ({ amount }) =>
@@ -142,14 +142,14 @@ function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string
   if (!isRecord(extra)) return ['fee-payer', 'it does not say who pays the fee']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
   const { feePayer } = extra
-  if (typeof feePayer !== 'string' || !isSolanaAddress(feePayer) || isNobody(feePayer))
+  if (typeof feePayer !== 'string' || !isSolanaAddress(feePayer) || isZeroAddress(feePayer))
     return ['fee-payer', 'it does not say who pays the fee']
   if (isSolanaProgram(feePayer)) return ['fee-payer', 'it names a program as the fee payer']
   return feePayer === payer ? ['fee-payer', 'it names this wallet as the fee payer'] : null
 }
 
 /** Addresses for which no key can exist. */
-const isNobody = (address: string): boolean => /^(0x0{40}|1{32})$/.test(address)
+const isZeroAddress = (address: string): boolean => /^(0x0{40}|1{32})$/.test(address)
 
 /** Nesting that JSON cannot write counts as too long. */
 function isShort(extra: Record<string, unknown>): boolean {

@@ -58,7 +58,7 @@ export interface PreparedTransfer extends Rail {
   notes: readonly string[]
 }
 
-/** The same transfer was open and has arrived: the user repeated a command whose outcome was not shown. */
+/** The user repeated a command whose outcome was not shown, and the earlier transfer has arrived. */
 export interface ArrivedTransfer {
   kind: 'arrived'
   transfer: Transfer

@@ -83,7 +83,7 @@ export function quoted(text: string, mostCharacters: number): string {
   return words === '' ? '' : `“${words}”`
 }
 
-/** The same words without the marks, for a row: spaces and invisible characters are collapsed, and a cut is visible. */
+/** Untrusted words in one line: spaces and invisible characters are collapsed, and a cut is visible. */
 const inOneLine = (text: string, mostCharacters: number): string => shortened(oneLine(text), mostCharacters)
 
 /** A name or an id: unchanged if it is plain, otherwise quoted. */

@@ -73,7 +73,6 @@ export interface ChosenOffer {
   tokenVersion: string
 }
 
-/** A payment signed with a key. */
 export interface SignedPayment {
   /** Value of `PAYMENT-SIGNATURE`. Anyone who has it can collect the payment, so it is a secret. */
   payload: string
