@@ -20,7 +20,7 @@ import { type AskedState, argumentsHash, belongsTo, type McpContext } from '../c
 import { logFault, unlisted } from '../faults.ts'
 import { type Listing, onWire } from '../listing.ts'
 import { mediaBoundsOf } from './client-media.ts'
-import { asForm, canAsk, formAnswer, formRequest, personAnswer } from './elicitation.ts'
+import { asForm, canAsk, formAnswer, formRequest, userAnswer } from './elicitation.ts'
 import { progressOf } from './progress.ts'
 import {
   closedResult,
@@ -148,7 +148,7 @@ async function recordAnswer(
 ): Promise<CallOutcome | undefined> {
   if (!decides) return undefined
   const { approvalId, kind } = decides
-  const answer = personAnswer(kind, call.context)
+  const answer = userAnswer(kind, call.context)
   if (!answer) return undefined
   if (answer === 'closed') return { kind: 'closed', approvalId }
   try {

@@ -35,7 +35,7 @@ export const asRequest = (request: ApprovalRequest, nowMs: number): InputRequest
  * Returns the user's answer: `closed` if they dismissed the form or did not tick every box, undefined if the client
  * sent nothing.
  */
-export function personAnswer(
+export function userAnswer(
   kind: ApprovalRequest['kind'],
   context: ServerContext,
   name = KEY,

@@ -13,7 +13,7 @@ import { oneLine } from '#toolkit/values/untrusted.ts'
 import type { McpContext } from '../context.ts'
 import { inOurWords, logFault, sayFault } from '../faults.ts'
 import { mediaBoundsOf } from './client-media.ts'
-import { asRequest, canAsk, personAnswer } from './elicitation.ts'
+import { asRequest, canAsk, userAnswer } from './elicitation.ts'
 import { declinedResult, doneResult, failedResult, openRequestResult } from './results.ts'
 
 type Acknowledged = Record<string, unknown>
@@ -57,7 +57,7 @@ export function cancelTask(mcp: McpContext, params: unknown, context: ServerCont
 }
 
 const answerTo = ({ kind, approvalId }: ApprovalRequest, context: ServerContext) => {
-  const answer = personAnswer(kind, context, approvalId)
+  const answer = userAnswer(kind, context, approvalId)
   // Dismissed without a decision: the request stays open, and the client may ask again.
   return answer === 'closed' ? undefined : answer
 }
