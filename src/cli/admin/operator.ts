@@ -75,7 +75,7 @@ const operateOn =
 /** Runs one operation for a command, on the running service or on the ledger itself. */
 export const operateBy = operateOn(place => openOperator(place))
 
-/** The same for what only a running service can do, such as asking a chain. */
+/** Runs an operation that only a running service can do, such as asking a chain. */
 export const operateOnService = operateOn(async ({ folder }) => {
   const running = await runningService(folder)
   if (!running) throw noServiceIn(folder)
@@ -144,7 +144,7 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
     ask(path, body).catch(error => {
       throw error instanceof AnswerLost ? new AnswerLost(lost, lookFirst) : error
     })
-  const told = (path: string, body: unknown) => act(path, body).then(() => undefined)
+  const actOnly = (path: string, body: unknown) => act(path, body).then(() => undefined)
   return {
     createKey(order) {
       const { amountMicroUsd: _, budget, ...rest } = order
@@ -153,7 +153,7 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
       return orReopened(asked, other => other.createKey(order))
     },
     setBudget: (key, budget) =>
-      orReopened(told('/admin/v1/keys/budget', { key, budget: budget && sentBudget(budget), actor }), other =>
+      orReopened(actOnly('/admin/v1/keys/budget', { key, budget: budget && sentBudget(budget), actor }), other =>
         other.setBudget(key, budget),
       ),
     listKeys(account) {
@@ -163,13 +163,13 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
         other => other.listKeys(account),
       )
     },
-    revokeKey: key => orReopened(told('/admin/v1/keys/revoke', { key, actor }), other => other.revokeKey(key)),
+    revokeKey: key => orReopened(actOnly('/admin/v1/keys/revoke', { key, actor }), other => other.revokeKey(key)),
     operate: <Name extends OperatorOperation>(operation: Name, input: OperatorInput<Name>) => {
       const send = operation.includes('.') ? act : ask
       const asked = send('/admin/v1/operator', { operation, input, actor }) as Promise<OperatorAnswer<Name>>
       return orReopened(asked, other => other.operate(operation, input))
     },
-    reopenLedger: () => orReopened(told('/admin/v1/ledger/reopen', { actor }), other => other.reopenLedger()),
+    reopenLedger: () => orReopened(actOnly('/admin/v1/ledger/reopen', { actor }), other => other.reopenLedger()),
     close: async () => undefined,
   }
 }
@@ -187,7 +187,6 @@ export interface LedgerOperator extends Operator {
   noteDrop(secrets: Secrets): Promise<void>
 }
 
-/** Opens the ledger for writing. */
 export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> {
   const [
     { ApiKeys, KeyRefused, createKey },

@@ -117,15 +117,15 @@ async function runTool(tool: Tool, args: readonly string[], url: string, env: En
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...inherited, ...postgresEnvironment(url), LC_MESSAGES: 'C', PGAPPNAME: 'farebox' },
   })
-  let told = ''
+  let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    told = (told + chunk).slice(-mostWords)
+    stderr = (stderr + chunk).slice(-mostWords)
   })
   const [code] = (await once(child, 'close').catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw missing(tool)
     throw error
   })) as [number | null]
-  if (code !== 0) throw toolFailure(tool, told)
+  if (code !== 0) throw toolFailure(tool, stderr)
 }
 
 /** `pg_restore` recognizes passwords only when it connects. */
@@ -153,11 +153,11 @@ const complaints: readonly [RegExp, sentence: string, next: string][] = [
   [/No space left/, 'found the disk full.', 'Free some space, or give a file on another disk.'],
 ]
 
-function toolFailure(tool: Tool, told: string): CliError {
-  const known = complaints.find(([pattern]) => pattern.test(told))
+function toolFailure(tool: Tool, stderr: string): CliError {
+  const known = complaints.find(([pattern]) => pattern.test(stderr))
   if (known) return new CliError(`\`${tool}\` ${known[1]}`, known[2])
   const line =
-    told
+    stderr
       .trim()
       .split('\n')
       .at(-1)

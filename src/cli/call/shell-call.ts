@@ -180,12 +180,12 @@ function readValue(command: string, key: string, text: string, meant: Meant): un
 
 /** Returns every type that the schema allows for the value. */
 function typesOf({ type = [], enum: values = [], const: value, anyOf = [], oneOf = [] }: Meant): Set<string> {
-  const told = typeof type === 'string' ? [type] : type
+  const types = typeof type === 'string' ? [type] : type
   const ofValues = [...values, ...(value === undefined ? [] : [value])].map(each =>
     each === null ? 'null' : typeof each,
   )
   const inner = [...anyOf, ...oneOf].flatMap(each => [...typesOf(each)])
-  return new Set([...told, ...ofValues, ...inner])
+  return new Set([...types, ...ofValues, ...inner])
 }
 
 function parsed(text: string): unknown {

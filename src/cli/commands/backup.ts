@@ -44,7 +44,7 @@ export const backup: Command = {
       return backUpPostgres(ledger, database.url, file, withSecret)
     }
     await withProgress('Backing up the ledger', { isJson: values.json, io }, copy)
-    return tell(ledger, file, { withSecret, isJson: values.json }, io)
+    return reportBackup(ledger, file, { withSecret, isJson: values.json }, io)
   },
 }
 
@@ -59,12 +59,17 @@ async function withProgress(
   await run(progress).finally(() => progress.end())
 }
 
-interface Told {
+interface Backup {
   withSecret: boolean
   isJson: boolean
 }
 
-async function tell(ledger: LedgerPlace, file: string, { withSecret, isJson }: Told, io: CommandIo): Promise<number> {
+async function reportBackup(
+  ledger: LedgerPlace,
+  file: string,
+  { withSecret, isJson }: Backup,
+  io: CommandIo,
+): Promise<number> {
   // A dump can only be audited after it is restored, so the database that it comes from is audited instead.
   const audited = ledger.database.engine === 'postgres' ? await auditLedger(ledger) : await auditFile(file)
   if (isJson) {

@@ -102,7 +102,7 @@ function choice<Choice extends string>(flag: string, value: string, choices: rea
 /** Operators may have pasted these texts from anywhere, so control characters are escaped. */
 const shown = (value: string | null): string => (value === null ? '' : asJson(value))
 
-/** The same without quotes, for ids and names of models. */
+/** Escapes without adding quotes, for ids and names of models. */
 const plain = (value: string | null): string => shown(value).slice(1, -1)
 const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)
 const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')
@@ -231,7 +231,7 @@ function sayCustomer({
 }
 
 /** Prints the result of an action: as data for a program, or as a sentence. */
-function told(values: { json: boolean }, io: CommandIo, answer: object, sentence: string): number {
+function printed(values: { json: boolean }, io: CommandIo, answer: object, sentence: string): number {
   if (values.json) io.output.printJson({ ...answer, message: sentence })
   else io.output.print(sentence)
   return 0
@@ -247,7 +247,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
   const plan = values.plan === undefined ? undefined : choice('plan', values.plan, planNames)
   const order = { name: required('The name', positionals[0]), ...given({ email, note, plan, reason }) }
   const answer = await operate('customer.create', order, values, io)
-  return told(values, io, answer, `Created customer ${answer.customer}.`)
+  return printed(values, io, answer, `Created customer ${answer.customer}.`)
 }
 
 async function rename(args: readonly string[], io: CommandIo): Promise<number> {
@@ -257,7 +257,7 @@ async function rename(args: readonly string[], io: CommandIo): Promise<number> {
   const changed = given({ name: positionals[1], email: cleared(values.email), note: cleared(values.note) })
   const customer = required('The customer', positionals[0])
   const answer = await operate('customer.change', { customer, ...changed, ...given({ reason }) }, values, io)
-  return told(values, io, answer, `Changed customer ${answer.customer}.`)
+  return printed(values, io, answer, `Changed customer ${answer.customer}.`)
 }
 
 async function credit(args: readonly string[], io: CommandIo): Promise<number> {
@@ -272,8 +272,8 @@ async function credit(args: readonly string[], io: CommandIo): Promise<number> {
       : error
   })
   const balance = `the balance is ${answer.balanceUsd} USD (id ${answer.id}).`
-  if (answer.isRepeated) return told(values, io, answer, `${answer.customer} has this credit already; ${balance}`)
-  return told(values, io, answer, `Credited ${usd} USD to ${answer.customer}; ${balance}`)
+  if (answer.isRepeated) return printed(values, io, answer, `${answer.customer} has this credit already; ${balance}`)
+  return printed(values, io, answer, `Credited ${usd} USD to ${answer.customer}; ${balance}`)
 }
 
 async function refund(args: readonly string[], io: CommandIo): Promise<number> {
@@ -287,7 +287,7 @@ async function refund(args: readonly string[], io: CommandIo): Promise<number> {
     reason: required('`--reason`', values.reason),
   }
   const answer = await operate('customer.refund', order, values, io)
-  return told(values, io, answer, `Refunded ${answer.refundedUsd} USD to ${answer.customer}.`)
+  return printed(values, io, answer, `Refunded ${answer.refundedUsd} USD to ${answer.customer}.`)
 }
 
 async function suspend(args: readonly string[], io: CommandIo): Promise<number> {
@@ -298,7 +298,7 @@ async function suspend(args: readonly string[], io: CommandIo): Promise<number> 
   })
   const order = { customer: required('The customer', positionals[0]), reason: required('`--reason`', values.reason) }
   const answer = await operate('customer.suspend', order, values, io)
-  return told(
+  return printed(
     values,
     io,
     answer,
@@ -314,7 +314,7 @@ async function resume(args: readonly string[], io: CommandIo): Promise<number> {
   })
   const order = { customer: required('The customer', positionals[0]), ...given({ reason: values.reason }) }
   const answer = await operate('customer.resume', order, values, io)
-  return told(values, io, answer, `Resumed ${answer.customer}.`)
+  return printed(values, io, answer, `Resumed ${answer.customer}.`)
 }
 
 const configured = 'configured'
@@ -327,7 +327,7 @@ async function limit(args: readonly string[], io: CommandIo): Promise<number> {
   const order = { customer, plan: chosen === configured ? null : chosen, ...given({ reason: values.reason }) }
   const answer = await operate('customer.limit', order, values, io)
   const limits = chosen === configured ? 'the plan of the configuration' : `the plan \`${chosen}\``
-  return told(values, io, answer, `${answer.customer} now has the limits of ${limits}.`)
+  return printed(values, io, answer, `${answer.customer} now has the limits of ${limits}.`)
 }
 
 async function log(args: readonly string[], io: CommandIo): Promise<number> {

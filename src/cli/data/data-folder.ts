@@ -22,8 +22,8 @@ export const defaultDataFolder = '.farebox'
 export const defaultConfig = 'farebox.yaml'
 
 /** Returns the configuration's path: as given, from FAREBOX_CONFIG, or in the working folder. */
-export const configPath = (told: string | undefined, env: Readonly<Record<string, string | undefined>>): string =>
-  told ?? (env.FAREBOX_CONFIG || defaultConfig)
+export const configPath = (given: string | undefined, env: Readonly<Record<string, string | undefined>>): string =>
+  given ?? (env.FAREBOX_CONFIG || defaultConfig)
 
 export function dataFolder(path: string): DataFolder {
   const root = resolve(path)

@@ -158,7 +158,7 @@ export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
     )
   })
 
-/** Records that a folder's ledger is in PostgreSQL, and in which database, but never a user or password. */
+/** The file in a folder that names the PostgreSQL database of its ledger, but never a user or password. */
 const markOf = (folder: DataFolder): string => join(dirname(folder.database), 'books-in-postgresql')
 
 /** Records in a folder that its ledger is elsewhere, so that no empty one is started if DATABASE_URL is forgotten. */
@@ -213,7 +213,6 @@ interface Audited {
 /** Audits the ledger in a file to which nothing is written. */
 export const auditFile = (file: string): Promise<Audited> => auditIn(file, 'in it')
 
-/** Audits the current ledger. */
 export async function auditLedger(ledger: LedgerPlace): Promise<Audited> {
   const reader = await openReader(ledger)
   try {

@@ -9,7 +9,7 @@ export async function localEvm(dataDir: string): Promise<string | null> {
   return chain && loopbackUrl(chain.port)
 }
 
-/** The same for its Solana chain. */
+/** Returns where a data folder's local Solana chain listens; null if none runs. */
 export async function localSolana(dataDir: string): Promise<string | null> {
   const [{ findChain, loopbackUrl }, { solanaFolderOf }, { solana }] = await Promise.all([
     import('#local/chain/process.ts'),

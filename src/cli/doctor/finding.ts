@@ -7,7 +7,7 @@ const askMs = 5_000
 /** How much of an answer is read. */
 const answerCharacters = 64 * 1024
 
-export interface Told {
+export interface HttpAnswer {
   /** 0 without an answer. */
   status: number
   body: unknown
@@ -18,7 +18,10 @@ export interface Told {
 }
 
 /** Makes one HTTP request without following redirects. Never rejects. */
-export async function ask(url: string, init: { headers?: Record<string, string>; body?: unknown } = {}): Promise<Told> {
+export async function ask(
+  url: string,
+  init: { headers?: Record<string, string>; body?: unknown } = {},
+): Promise<HttpAnswer> {
   try {
     const response = await fetch(url, {
       method: init.body === undefined ? 'GET' : 'POST',
@@ -61,9 +64,9 @@ function reasonOf(error: unknown): string {
 
 /** Returns the answer to a JSON-RPC call; null if there was none. */
 export async function askNode(url: string, method: string, params: readonly unknown[] = []) {
-  const told = await ask(url, { body: { jsonrpc: '2.0', id: 1, method, params } })
-  const { result = null } = (told.body ?? {}) as { result?: unknown }
-  return { ...told, result }
+  const answer = await ask(url, { body: { jsonrpc: '2.0', id: 1, method, params } })
+  const { result = null } = (answer.body ?? {}) as { result?: unknown }
+  return { ...answer, result }
 }
 
 /** Returns only the host, because path, query and user may be secret. */

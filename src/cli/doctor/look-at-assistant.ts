@@ -1,7 +1,7 @@
 import type { AgentSettings } from '#agent/settings/settings.ts'
 import { howToHaveService } from '#agent/words/explain.ts'
 import type { CommandIo } from '../command.ts'
-import { ask, broken, type Finding, note, ok, type Told } from './finding.ts'
+import { ask, broken, type Finding, type HttpAnswer, note, ok } from './finding.ts'
 
 export interface AssistantFlags {
   /** Opens an encrypted wallet, if one was given. */
@@ -18,7 +18,7 @@ export async function lookAtAssistant(
     import('#agent/settings/wallet-settings.ts'),
   ])
   const { settings, problems } = readSettings(env)
-  const told = [
+  const ofSettings = [
     ...problems.map(problem => broken('settings', problem, 'Fix it in the assistant’s settings.')),
     ...(await unreadVariables(env)),
   ]
@@ -30,7 +30,7 @@ export async function lookAtAssistant(
     // If settings are invalid, nothing is called or opened.
     ...(problems.length > 0 ? [] : looks(settings, folder, passphrase)),
   ])
-  return [...told, ...found.flat()]
+  return [...ofSettings, ...found.flat()]
 }
 
 function looks(settings: AgentSettings, folder: string, passphrase: string | null): Promise<readonly Finding[]>[] {
@@ -111,13 +111,13 @@ async function lookAtService({ env, apiKey }: AgentSettings): Promise<readonly F
   const { baseUrlOf } = await import('#agent/settings/wallet-settings.ts')
   const baseUrl = baseUrlOf(env).replace(/\/+$/, '')
   const askedAtMs = Date.now()
-  const told = await ask(`${baseUrl}/models`)
-  const there = whetherThere(told, baseUrl, env.FAREBOX_BASE_URL !== undefined)
+  const answer = await ask(`${baseUrl}/models`)
+  const there = whetherThere(answer, baseUrl, env.FAREBOX_BASE_URL !== undefined)
   if (there.state === 'broken') return [there]
-  return [there, ...clockOf(told, askedAtMs), ...(apiKey === undefined ? [] : [await keyAt(baseUrl, apiKey)])]
+  return [there, ...clockOf(answer, askedAtMs), ...(apiKey === undefined ? [] : [await keyAt(baseUrl, apiKey)])]
 }
 
-function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: boolean): Finding {
+function whetherThere({ status, reason, body }: HttpAnswer, baseUrl: string, isNamed: boolean): Finding {
   const why = isNamed ? '' : ', the default without FAREBOX_BASE_URL'
   if (status === 0)
     return broken(
@@ -138,7 +138,7 @@ function whetherThere({ status, reason, body }: Told, baseUrl: string, isNamed: 
   )
 }
 
-function clockOf({ atMs }: Told, askedAtMs: number): Finding[] {
+function clockOf({ atMs }: HttpAnswer, askedAtMs: number): Finding[] {
   if (atMs === null) return []
   const skewMs = atMs - askedAtMs
   if (Math.abs(skewMs) < mostSkewMs) return [ok('clock', 'It agrees with the service’s.')]

@@ -27,7 +27,7 @@ export async function lookAtPayer(
     const { keys, lockedWallet } = await folderKeys(folder, baseUrlOf(env), passphrase)
     if (keys.length > 0) return [ok(check, `The wallet in ${folder}, ${named(keys)}; it can be unlocked.`)]
     if (lockedWallet !== null) return [locked(lockedWallet, folder)]
-    return [nobody(folder)]
+    return [cannotPay(folder)]
   } catch (error) {
     const addresses = await knownAddresses(folder, env).catch(() => [])
     const whose = addresses.length > 0 ? ` (${addresses.join(', ')})` : ''
@@ -50,7 +50,7 @@ const locked = (address: string, folder: string): Finding =>
     'Start the assistant with `mcp --passphrase-file FILE`; to try a file, run `farebox doctor --assistant --passphrase-file FILE`.',
   )
 
-const nobody = (folder: string): Finding =>
+const cannotPay = (folder: string): Finding =>
   note(
     check,
     `Paid calls are not possible: FAREBOX_API_KEY is not set, and there is no wallet in ${folder}.`,

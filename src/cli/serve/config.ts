@@ -15,7 +15,7 @@ export async function loadConfig(path: string, env: Environment): Promise<Config
   return (await loadVersion(path, env)).config
 }
 
-/** The same, with the version of the file that was read. */
+/** Like `loadConfig`, but also returns the version of the file, by which a later change is noticed. */
 export async function loadVersion(path: string, env: Environment): Promise<{ config: Config; version: string }> {
   const { readConfig } = await import('#service/config/read-config.ts')
   const text = await readWhole(path)
@@ -36,7 +36,7 @@ export async function checkedWhole(text: string, env: Environment): Promise<Conf
   return config
 }
 
-/** The same for a file that was read already. */
+/** Creates every engine of a configuration and reads every key, to see that it can be served. */
 export async function checkWhole(config: Config): Promise<void> {
   const { KeptEngines } = await import('#service/config/define-kind.ts')
   const kept = new KeptEngines()
@@ -112,7 +112,7 @@ export function configFacts(file: ConfigFile) {
   }
 }
 
-/** The same, as sentences for the operator. */
+/** Describes what a configuration would serve, in sentences for the operator. */
 export async function sayConfig(file: ConfigFile, output: Output): Promise<string[]> {
   const { publicUrl, listen, rails, proxies, otherFeatures, models } = configFacts(file)
   const { tableLines } = await import('../show/table.ts')

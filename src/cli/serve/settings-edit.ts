@@ -170,7 +170,7 @@ function isShown(path: ConfigPath): boolean {
   return first === 'models' && ['id', 'type', 'enabled', 'price'].includes(String(third))
 }
 
-/** The same for a name: names of settings are public, but those in an engine's own maps may not be. */
+/** Whether the page may show the name at this path: names in an engine's own maps may be secret. */
 const isNameShown = (path: ConfigPath): boolean =>
   path.length === 1 || isShown(path) || (path[0] === 'models' && path.length === 3)
 

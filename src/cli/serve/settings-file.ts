@@ -87,8 +87,8 @@ async function drafted({ path, env }: ServedBy, { version, changes }: SettingsOr
     if (error instanceof ChangeRefused) throw refuse(error.message)
     const faults = faultsOf(error)
     if (!faults) throw error
-    const told = faults.map(({ line, field, sentence }) => `line ${line}${field ? `, ${field}` : ''}: ${sentence}`)
-    throw refuse(`The file would be invalid: ${told.join(' ')}`)
+    const sentences = faults.map(({ line, field, sentence }) => `line ${line}${field ? `, ${field}` : ''}: ${sentence}`)
+    throw refuse(`The file would be invalid: ${sentences.join(' ')}`)
   }
 }
 
@@ -130,9 +130,9 @@ async function change(
 const leftAfterMs = 10 * minuteMs
 
 /**
- * Replaces the file atomically, with the mode and owner of the former one, of which a copy stays beside it. The new file
- * has one name, so that only one process replaces the file at a time. `sure` runs last: when it throws, nothing was
- * changed. Throws `OperatorRefused` if this process may not write there.
+ * Replaces the file atomically, keeping its mode and owner and a copy of the previous version. The new file has one
+ * name, so that only one process replaces the file at a time. `sure` runs last: when it throws, nothing was changed.
+ * Throws `OperatorRefused` if this process may not write there.
  */
 async function replaceFile(path: string, text: string, sure: () => Promise<void>): Promise<void> {
   // Some operators keep the file in a repository and link to it.

@@ -48,7 +48,7 @@ export class PeerRelay {
     this.#serving = serving
   }
 
-  /** False if the message is none for other workers. */
+  /** Returns false for a message that is not for other workers. */
   heard(from: Worker, message: unknown): boolean {
     if (!isPeerMessage(message)) return false
     if (message.peers === 'ask') this.#pass(from, message.id, message.order)
@@ -56,7 +56,7 @@ export class PeerRelay {
     return true
   }
 
-  /** A worker that ended answers no more. */
+  /** Stops waiting for a worker that ended, because it will not answer. */
   left(worker: Worker): void {
     for (const [number, asked] of this.#asked) if (asked.waitingFor.delete(worker)) this.#answerIfAll(number)
   }

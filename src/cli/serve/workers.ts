@@ -150,7 +150,7 @@ class Workers {
     const { promise, reject } = Promise.withResolvers<never>()
     this.failed = promise
     this.#fail = reject
-    // A rejection is handled by whoever awaits it later, and must not count as unhandled before.
+    // A caller may await `failed` late; until then a rejection would count as unhandled and end the process.
     promise.catch(() => {})
   }
 

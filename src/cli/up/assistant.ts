@@ -13,7 +13,7 @@ export interface ToolAnswer {
 }
 
 /** Answers requests to the user, in place of a user. */
-export type Person = (message: string, boxes: readonly string[]) => Record<string, boolean>
+export type UserAnswers = (message: string, boxes: readonly string[]) => Record<string, boolean>
 
 /** A tool that waits for a job may take this long; each call of it ends within 45 s. */
 const callTimeoutMs = 90_000
@@ -21,7 +21,7 @@ const callTimeoutMs = 90_000
 export async function openAssistant(options: {
   command: readonly [string, ...string[]]
   env: Record<string, string>
-  person: Person
+  answers: UserAnswers
   /** Ends calls that are in flight. */
   signal: AbortSignal
 }): Promise<Assistant> {
@@ -33,7 +33,7 @@ export async function openAssistant(options: {
   const client = new McpClient({ name: 'farebox-journey', version: '1' }, { capabilities: { elicitation: {} } })
   client.setRequestHandler('elicitation/create', async ({ params }) => {
     const properties = 'requestedSchema' in params ? Object.keys(params.requestedSchema.properties) : []
-    return { action: 'accept', content: options.person(params.message, properties) }
+    return { action: 'accept', content: options.answers(params.message, properties) }
   })
   await client.connect(
     new StdioClientTransport({ command: program, args: [...args, 'mcp'], env: options.env, stderr: 'inherit' }),

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataFolder } from '../data/data-folder.ts'
-import { type Assistant, openAssistant, type Person, type ToolAnswer } from './assistant.ts'
+import { type Assistant, openAssistant, type ToolAnswer, type UserAnswers } from './assistant.ts'
 import type { Report } from './events.ts'
 import type { LocalService } from './local-service.ts'
 
@@ -16,7 +16,7 @@ export interface JourneyOptions {
 }
 
 /** The report of a step. */
-interface Told {
+interface StepReport {
   costUsd: number | null
   detail: string
 }
@@ -40,18 +40,18 @@ export async function runJourney(options: JourneyOptions): Promise<JourneyEnd> {
   const { folder, report, signal, self } = options
   if (signal.aborted) return 'stopped'
   await mkdir(folder.output, { recursive: true })
-  const picture = join(folder.output, 'journey-picture.png')
-  await writeFile(picture, await drawImage(Date.now()))
-  const person = new JourneyPerson()
+  const image = join(folder.output, 'journey-image.png')
+  await writeFile(image, await drawImage(Date.now()))
+  const user = new JourneyUser()
   try {
     const assistant = await openAssistant({
       command: self,
       env: agentEnvironment(options),
-      person: person.answer,
+      answers: user.answer,
       signal,
     })
     try {
-      return await new Journey(assistant, person, report, picture, signal).run()
+      return await new Journey(assistant, user, report, image, signal).run()
     } finally {
       await assistant.close()
     }
@@ -85,10 +85,10 @@ function agentEnvironment({ service, folder }: JourneyOptions): Record<string, s
 }
 
 /** Simulates the user at the screen: reads the policy that is shown, and ticks its statements. */
-class JourneyPerson {
+class JourneyUser {
   readonly asked: string[] = []
 
-  readonly answer: Person = (message, boxes) => {
+  readonly answer: UserAnswers = (message, boxes) => {
     this.asked.push(message)
     return Object.fromEntries(boxes.map(box => [box, true]))
   }
@@ -96,19 +96,19 @@ class JourneyPerson {
 
 class Journey {
   readonly #assistant: Assistant
-  readonly #person: JourneyPerson
+  readonly #user: JourneyUser
   readonly #report: Report
-  readonly #picture: string
+  readonly #image: string
   readonly #signal: AbortSignal
   /** Rounded to whole seconds, like the times of receipts. */
   readonly #startedAtMs = Math.floor(Date.now() / 1_000) * 1_000
   #end: JourneyEnd = 'succeeded'
 
-  constructor(assistant: Assistant, person: JourneyPerson, report: Report, picture: string, signal: AbortSignal) {
+  constructor(assistant: Assistant, user: JourneyUser, report: Report, image: string, signal: AbortSignal) {
     this.#assistant = assistant
-    this.#person = person
+    this.#user = user
     this.#report = report
-    this.#picture = picture
+    this.#image = image
     this.#signal = signal
   }
 
@@ -129,13 +129,13 @@ class Journey {
   }
 
   /** A failed step is reported, and the others still run. */
-  async #step(name: string, run: () => Promise<Told>): Promise<void> {
+  async #step(name: string, run: () => Promise<StepReport>): Promise<void> {
     if (this.#signal.aborted) {
       this.#end = 'stopped'
       return
     }
     const startedMs = performance.now()
-    const tell = (ok: boolean, { costUsd, detail }: Told) =>
+    const tell = (ok: boolean, { costUsd, detail }: StepReport) =>
       this.#report({ event: 'step', name, ok, costUsd, ms: Math.round(performance.now() - startedMs), detail })
     try {
       tell(true, await run())
@@ -164,7 +164,7 @@ class Journey {
     return data as { receipts: Receipt[]; charges: string[] }
   }
 
-  async #chat(): Promise<Told> {
+  async #chat(): Promise<StepReport> {
     const before = await this.#payments()
     const answer = await this.#call('chat', {
       model: 'demo-chat',
@@ -182,7 +182,7 @@ class Journey {
     }
   }
 
-  async #quote(): Promise<Told> {
+  async #quote(): Promise<StepReport> {
     const { data } = await this.#call('estimate', { tool: 'video_create', arguments: video })
     return {
       costUsd: null,
@@ -190,7 +190,7 @@ class Journey {
     }
   }
 
-  async #wait(job: string): Promise<Told> {
+  async #wait(job: string): Promise<StepReport> {
     for (let waits = 0; waits < mostWaits && !this.#signal.aborted; waits++) {
       const { data } = await this.#call('job_wait', { job_id: job })
       const file = data.file as { path: string; mime_type: string; bytes: number } | null
@@ -202,10 +202,10 @@ class Journey {
     throw new Error('The video did not finish in time; call job_wait to continue.')
   }
 
-  async #consent(): Promise<Told> {
-    const before = this.#person.asked.length
-    const { data, text } = await this.#call('video_create', { ...video, image: this.#picture, again: true })
-    const policy = this.#person.asked.slice(before).at(-1)
+  async #consent(): Promise<StepReport> {
+    const before = this.#user.asked.length
+    const { data, text } = await this.#call('video_create', { ...video, image: this.#image, again: true })
+    const policy = this.#user.asked.slice(before).at(-1)
     if (!data.job_id) throw new Error(`The image was refused: ${text}`)
     const costUsd = usd(data.charged_usd)
     if (!policy) {
@@ -224,7 +224,7 @@ class Journey {
     }
   }
 
-  async #limits(): Promise<Told> {
+  async #limits(): Promise<StepReport> {
     const { data } = await this.#call('limits', {})
     const models = data.models as { model: string; requests_per_minute: number | null }[]
     const list = models.map(each => `${each.model} ${each.requests_per_minute ?? '?'}/min`).join(', ')
@@ -233,7 +233,7 @@ class Journey {
   }
 
   /** Only those of this run, because the folder keeps earlier ones too. */
-  async #receipts(): Promise<Told> {
+  async #receipts(): Promise<StepReport> {
     const kept = await this.#kept()
     const isNew = (at: string) => Date.parse(at) >= this.#startedAtMs
     const receipts = kept.receipts.filter(({ at }) => isNew(at))

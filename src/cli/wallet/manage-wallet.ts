@@ -9,8 +9,8 @@ import { askHidden, askLine, askTwice, askYes, confirmOwner, plainText, requireT
 const resolveCommand = 'farebox wallet resolve'
 
 /**
- * For a payment whose outcome neither the service nor a node can tell: records whether the user found that the money
- * has left.
+ * For a payment whose outcome neither the service nor a node can determine: records whether the user found that the
+ * money has left.
  */
 export async function resolvePayment(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
