@@ -29,7 +29,7 @@ export async function lookAtBucket(bucket: Bucket, prefix: string): Promise<void
 }
 
 function whyUnusable(place: string, { status, code, message }: BucketError): [fact: string, nextStep: string] {
-  const told = code ? `${status} ${code}` : `${status}`
+  const answer = code ? `${status} ${code}` : `${status}`
   if (status === 0) {
     return [
       `The server of ${place} does not answer${code ? ` (${code})` : ''}.`,
@@ -37,16 +37,16 @@ function whyUnusable(place: string, { status, code, message }: BucketError): [fa
     ]
   }
   if (code === 'NoSuchBucket' || status === 404) {
-    return [`There is no ${place.replace(/^the /, '')} (${told}).`, 'Create it, or fix `media.s3.bucket`.']
+    return [`There is no ${place.replace(/^the /, '')} (${answer}).`, 'Create it, or fix `media.s3.bucket`.']
   }
   if (status === 401 || status === 403) {
     return [
-      `The server refuses the key for ${place} (${told}).`,
+      `The server refuses the key for ${place} (${answer}).`,
       'Fix `media.s3.accessKey` and `secretKey`; the key must be allowed to write, read, list and delete objects.',
     ]
   }
   if (status >= 300 && status < 400) {
-    return [`The server says that ${place} is elsewhere (${told}).`, 'Fix `media.s3.endpoint` and `region`.']
+    return [`The server says that ${place} is elsewhere (${answer}).`, 'Fix `media.s3.endpoint` and `region`.']
   }
   return [`Writing, reading and deleting a file failed in ${place}: ${message}`, 'Fix `media.s3`.']
 }

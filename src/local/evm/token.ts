@@ -67,7 +67,7 @@ export async function mintUsdc(client: ChainClient, to: Address, amountMicroUsd:
   return mintTokens(client, TOKEN_ADDRESS, { to, amount: amountMicroUsd })
 }
 
-/** The same for any contract with the local token's code; `amount` is in millionths. */
+/** Mints tokens of any contract with the local token's code; `amount` is in millionths. */
 export async function mintTokens(
   client: ChainClient,
   contract: Address,
@@ -106,7 +106,7 @@ export async function fundEth(client: ChainClient, address: Address): Promise<vo
   if ((await client.getBalance({ address })) < wanted) await client.setBalance({ address, value: wanted })
 }
 
-/** The same for every transaction: one with a higher fee would replace a pending one with the same number. */
+/** Equal for all transactions, because one with a higher fee would replace a pending one with the same number. */
 const MINTER_FEES = { maxFeePerGas: parseGwei('1000'), maxPriorityFeePerGas: parseGwei('1') }
 
 /** Changes nothing if the contract already has this code. */
