@@ -68,7 +68,6 @@ export class Caller {
     this.#socket.write(bytes)
   }
 
-  /** Stops reading. */
   stopReading(): void {
     this.#socket.pause()
   }

@@ -65,7 +65,7 @@ export function cpuMicrosOf(pid: number): number {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * (1e6 / ticksPerSecond)
 }
 
-/** The same including all descendants, in microseconds. */
+/** Returns the CPU time of a process and all its descendants so far, in microseconds. */
 export const treeCpuMicrosOf = (pid: number): number => treeOf(pid).reduce((sum, each) => sum + ownCpuMicrosOf(each), 0)
 
 function ownCpuMicrosOf(pid: number): number {
