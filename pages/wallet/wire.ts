@@ -197,7 +197,7 @@ export interface PageForms {
 
 /** The planned transfer of money back, for the owner to compare and confirm. */
 export interface PlannedSend {
-  /** The same transfer is pending: this continues it and sends no second one. */
+  /** An equal transfer is pending: this continues it and sends no second one. */
   isRepeated: boolean
   from: string
   to: string

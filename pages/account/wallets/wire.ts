@@ -21,7 +21,7 @@ export interface ChallengeOrder {
 export interface Challenge {
   /** The exact text to sign. */
   message: string
-  /** The same in parts, for wallets that write the text themselves. */
+  /** The parts of `message`, for wallets that write the text themselves. */
   fields: {
     domain: string
     address: string
