@@ -41,7 +41,7 @@ beforeAll(async () => {
           }))
         if (model.type === 'image')
           return prices.map((price, index) => ({
-            ...{ ...model, id: `pictures-${index}`, traits: [], price: { perImageMicroUsd: microUsd(price) } },
+            ...{ ...model, id: `images-${index}`, traits: [], price: { perImageMicroUsd: microUsd(price) } },
           }))
         return [model]
       }),
@@ -94,7 +94,7 @@ const mostCounted = (input: EmbeddingRequest['input']): number =>
 const index = fc.nat({ max: prices.length - 1 })
 const part = fc.option(fc.constantFrom(0, 0.5, 1), { nil: null })
 
-test('no vectors are charged more than their bound, and the bound is what the dearest honest count costs', async () => {
+test('no vectors are charged more than their bound, and the bound is what the most expensive honest count costs', async () => {
   await fc.assert(
     fc.asyncProperty(index, anyInput, part, async (which, input, counted) => {
       const body = { model: `vectors-${which}`, input } as EmbeddingRequest
@@ -112,7 +112,7 @@ test('no vectors are charged more than their bound, and the bound is what the de
 test('images are charged what their bound says', async () => {
   await fc.assert(
     fc.asyncProperty(index, fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }), async (which, variants) => {
-      const model = `pictures-${which}`
+      const model = `images-${which}`
       const own = { model, prompt: 'a boat', variants }
       const ownBound = imageBound(recordOf(model), own, GenerateImageRequest, records)
       expect(await chargedFor('/image/generate', own)).toBe(ownBound)
@@ -125,19 +125,24 @@ test('images are charged what their bound says', async () => {
 })
 
 const priced = (pricing: object): ModelRecord => {
-  const record = recordOf('pictures-0')
+  const record = recordOf('images-0')
   return { ...record, model_spec: { ...record.model_spec, pricing: pricing as ModelRecord['model_spec']['pricing'] } }
 }
 const usd = (amount: number) => ({ usd: amount, diem: amount })
 const steps = { '2x': usd(0.02), '4x': usd(0.08) }
-const image = { model: 'pictures-0', prompt: 'a boat' }
+const image = { model: 'images-0', prompt: 'a boat' }
 
 test.each([
   ['its one price', { generation: usd(0.01) }, {}, 10_000n],
   ['each variant', { generation: usd(0.01) }, { variants: 3 }, 30_000n],
   ['less than a micro-USD, rounded up', { generation: usd(0.000001) }, { variants: 1 }, 1n],
-  ['the dearest size', { generation: usd(0.01), resolutions: { '1K': usd(0.02), '4K': usd(0.3) } }, {}, 300_000n],
-  ['the dearest quality', { quality: { '1K': { low: usd(0.01), high: usd(0.2) } } }, {}, 200_000n],
+  [
+    'the most expensive size',
+    { generation: usd(0.01), resolutions: { '1K': usd(0.02), '4K': usd(0.3) } },
+    {},
+    300_000n,
+  ],
+  ['the most expensive quality', { quality: { '1K': { low: usd(0.01), high: usd(0.2) } } }, {}, 200_000n],
   ['nothing that is known: no price', {}, {}, null],
   ['nothing that is known: a price that cannot be read', { generation: usd(1e-13) }, {}, null],
   ['a price that is written with an exponent', { generation: usd(1e-9) }, {}, 1n],

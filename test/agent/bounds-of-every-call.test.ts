@@ -276,23 +276,23 @@ test('a model that is not named has the price of the default', async () => {
   expect(what).toBe('An upscaled image by the default model')
 })
 
-test('where no model of a type is the default, one that is not named costs at most what the dearest does', async () => {
+test('where no model of a type is the default, one that is not named costs at most what the most expensive does', async () => {
   const records = (await models.all()).filter(({ type }) => type === 'upscale')
   const without = records.map(record => ({ ...record, model_spec: { ...record.model_spec, traits: [] } }))
   const listing = { allFor: async () => without, otherNames: async () => ({}) } as unknown as ModelRecords
   const each = await Promise.all(
     records.map(({ id }) => priceCall(client, models, upscaleImage, { model: id, image: imageFile, scale: 4 })),
   )
-  const dearest = each.reduce((most, { amountMicroUsd: amount }) => (amount && amount > most ? amount : most), 0n)
+  const highest = each.reduce((most, { amountMicroUsd: amount }) => (amount && amount > most ? amount : most), 0n)
   const { amountMicroUsd } = await priceCall(client, listing, upscaleImage, { image: imageFile, scale: 4 })
-  expect(amountMicroUsd).toBe(dearest)
+  expect(amountMicroUsd).toBe(highest)
 })
 
 const asked = { image: 'aGk=', prompt: 'x' }
 test.each([
-  ['of a picture without its background', backgroundRemoveImage, { image: 'aGk=', model: 'cutter', feather: 3 }],
+  ['of an image without its background', backgroundRemoveImage, { image: 'aGk=', model: 'cutter', feather: 3 }],
   ['a member that nobody here knows, of an edit', editImage, { ...asked, model: 'inpaint-0', layers: 4 }],
-  ['of a larger picture', upscaleImage, { image: 'aGk=', model: 'upscale-0', faces: true }],
+  ['of a larger image', upscaleImage, { image: 'aGk=', model: 'upscale-0', faces: true }],
   ['of speech', createSpeech, { model: 'tts-0', input: 'x', duet: true }],
   ['of music', queueAudio, { model: 'music-0', prompt: 'x', stems: 8 }],
   ['of a search', webSearch, { query: 'x', depth: 3 }],

@@ -49,7 +49,7 @@ test.each<[string, Partial<VideoQueueRequest>]>([
   ['a scene', { scene_image_urls: [ada] }],
   ['another spelling of the data URL', { image_url: ada.replace('data:image/png', 'DATA:image/x-png'), prompt: 'x' }],
   ['another image beside it', { image_url: ada, end_image_url: ben }],
-  ['an address, whose bytes may be the same', { image_url: 'https://pictures.example/ada.png' }],
+  ['an address, whose bytes may be the same', { image_url: 'https://images.example/ada.png' }],
 ])('the same image with %s is asked about again', async (_what, body) => {
   const { server, agent } = await afterConsent()
   const sent = server.countOf('/video/queue')
@@ -73,7 +73,7 @@ test.each<[string, Partial<VideoQueueRequest>]>([
 })
 
 test('what was sent by its address may be any image', async () => {
-  const { agent } = await afterConsent({ image_url: 'https://pictures.example/ada.png' })
+  const { agent } = await afterConsent({ image_url: 'https://images.example/ada.png' })
   await questionOf(video(agent, { image_url: ben }))
 })
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
   for (const path of [join(output, 'a.png'), join(inputs, 'b.png'), join(outside, 'c.png'), join(state, 'd.png')]) {
     await writeFile(path, png)
   }
-  await writeFile(join(inputs, 'text.png'), 'not a picture')
+  await writeFile(join(inputs, 'text.png'), 'not an image')
   await writeFile(join(inputs, 'empty.png'), '')
   await symlink(join(outside, 'c.png'), join(inputs, 'link.png'))
   await symlink(outside, join(inputs, 'folder'))

@@ -95,11 +95,11 @@ const broken: [rule: string, answer: Handler][] = [
     },
   ],
   [
-    'is no picture, whatever it says',
+    'is no image, whatever it says',
     (_seen, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end('<script>'),
   ],
   [
-    'is sound, and a picture was asked for',
+    'is sound, and an image was asked for',
     (_seen, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(wavOfChunks({}, [16])),
   ],
 ]

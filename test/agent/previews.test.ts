@@ -48,7 +48,7 @@ function image(width: number, height: number, at: (pixel: number) => number[] = 
 }
 
 function bytesOf(shown: Shown): Buffer {
-  if (shown.type !== 'image') throw new Error(`It is no picture: ${JSON.stringify(shown)}`)
+  if (shown.type !== 'image') throw new Error(`It is no image: ${JSON.stringify(shown)}`)
   return Buffer.from(shown.data, 'base64')
 }
 
@@ -139,7 +139,7 @@ test('a video whose frames are huge is not decoded', async () => {
 }, 60_000)
 
 test.each([
-  ['is no image', Buffer.from('not a picture'), 'image/png'],
+  ['is no image', Buffer.from('not an image'), 'image/png'],
   ['is cut within its header', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'image/png'],
   ['is a playlist that says it is a video', Buffer.from('#EXTM3U\nfile:///etc/passwd\n'), 'video/mp4'],
 ])('a file that %s has no preview, and is no failure', async (_rule, bytes, mimeType) => {

@@ -74,7 +74,7 @@ describe('text counts by its bytes wherever it stands', () => {
 
 describe('media fill the context, because what they are in tokens is the service’s to say', () => {
   const unbounded = [
-    ['a picture', { type: 'image_url', image_url: { url: image } }],
+    ['an image', { type: 'image_url', image_url: { url: image } }],
     ['sound', { type: 'input_audio', input_audio: { data: long, format: 'wav' } }],
     ['a film', { type: 'video_url', video_url: { url: 'https://x.example/a.mp4' } }],
     ['a file', { type: 'file', file: { file_data: long } }],
@@ -108,7 +108,7 @@ describe('a character fills the context, because only the service knows how long
   })
 })
 
-describe('the dearest price and the largest limit count', () => {
+describe('the highest price and the largest limit count', () => {
   const million = { availableContextTokens: 1_000_000, maxCompletionTokens: 1_000_000 }
   const extended = { context_token_threshold: 200_000, ...plain }
   const video = { messages: [{ role: 'user', content: [{ type: 'video_url', video_url: { url: 'u' } }] }] }
@@ -146,7 +146,7 @@ describe('the dearest price and the largest limit count', () => {
   })
 })
 
-describe('of models that may answer the dearest counts', () => {
+describe('of models that may answer the most expensive counts', () => {
   const retired = (replacementModelId?: string, autoRemap = true) => ({
     deprecation: { autoRemap, date: '2026-12-01', removesAt: '2027-01-01', replacementModelId },
   })

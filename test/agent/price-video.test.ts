@@ -44,7 +44,7 @@ describe('a quote is the price', () => {
   })
   test.each([
     ['no reference videos', { reference_video_urls: [] }],
-    ['pictures', { image_url: image, reference_image_urls: [image], scene_image_urls: [image] }],
+    ['images', { image_url: image, reference_image_urls: [image], scene_image_urls: [image] }],
     ['elements of images', { elements: [{ frontal_image_url: image, reference_image_urls: [image] }] }],
     ['members that are not set', { other: undefined, end_image_url: undefined }],
   ])('%s', async (_rule, changes) => {

@@ -28,7 +28,7 @@ import { type PretendOptions, payTo, pretendService, walletKey } from './pretend
 const beyond: Readonly<Record<string, string>> = {
   'paid: header idempotency-key': 'sent only to a service that says that it counts',
   'paid: header x-farebox-want-receipt': 'an unknown header is passed over',
-  'POST /image/edit: member quality': 'where it was asked for; the models that have it take it of one picture too',
+  'POST /image/edit: member quality': 'where it was asked for; the models that have it take it of one image too',
   'POST /image/upscale: member model': 'where it was asked for, because a service has several',
   'POST /image/background-remove: member model': 'where it was asked for, because a service has several',
   'GET /models: query type=background':

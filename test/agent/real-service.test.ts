@@ -151,7 +151,7 @@ test('the web is searched, and a page and a document are read, as data', async (
 })
 
 test('an image asks for consent with the whole text, and the same request then goes through', async () => {
-  const imageFile = join(outputFolder, 'picture.png')
+  const imageFile = join(outputFolder, 'image.png')
   const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   await writeFile(imageFile, Buffer.from(onePixel, 'base64'))
   const { output } = await call('video_create', {

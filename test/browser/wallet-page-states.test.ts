@@ -107,8 +107,11 @@ const looks = [
   { name: 'narrow', colorScheme: 'light', viewport: { width: 360, height: 740 } },
 ] as const
 
-/** Kept only when asked, because a picture differs by a pixel on another machine; that of the documents has its name there. */
-async function picture(view: Page, state: string, look: string, names: Readonly<Record<string, string>>) {
+/**
+ * Keeps a screenshot only when asked, because it differs by a pixel on another machine. The documented state gets a
+ * second one, with the names that the documents show.
+ */
+async function keepImage(view: Page, state: string, look: string, names: Readonly<Record<string, string>>) {
   const { SCREENSHOTS: folder } = process.env
   if (!folder) return
   await view.screenshot({ path: join(folder, `state-${state.replaceAll(' ', '-')}-${look}.png`), fullPage: true })
@@ -168,7 +171,7 @@ withChromium('each state of the wallet’s page', browser => {
         expect(await view.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(options.viewport.width)
         expect(complaints).toEqual([])
         const { origin } = new URL(service.baseUrl)
-        await picture(view, name, look, { [origin]: 'https://service.example', [agent.stateFolder]: '~/.farebox' })
+        await keepImage(view, name, look, { [origin]: 'https://service.example', [agent.stateFolder]: '~/.farebox' })
       }
     },
     120_000,

@@ -42,9 +42,9 @@ withChromium('the page that makes a wallet, in a browser', browser => {
       await view.getByLabel(/^Passphrase/).fill(passphrase)
       await view.getByLabel(/Repeat the passphrase/).fill(passphrase)
       await view.getByLabel(/24 hours/).fill('4')
-      const { SCREENSHOTS: pictures } = process.env
-      if (pictures && colorScheme === 'light')
-        await view.screenshot({ path: `${pictures}/make-wallet.png`, fullPage: true })
+      const { SCREENSHOTS: images } = process.env
+      if (images && colorScheme === 'light')
+        await view.screenshot({ path: `${images}/make-wallet.png`, fullPage: true })
       await view.getByRole('button', { name: /ask me before/ }).click()
       await expect
         .poll(() => view.getByRole('heading', { level: 1 }).innerText(), { timeout: 30_000 })

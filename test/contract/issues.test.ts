@@ -40,7 +40,7 @@ test.each([
   ],
   [
     '§2.6',
-    'ten pictures',
+    'ten images',
     { ...video, reference_image_urls: Array(10).fill(ninth) },
     [expect.stringContaining('reference_image_urls: ')],
   ],

@@ -78,12 +78,7 @@ const refused: [what: string, path: string, body: object, field: string][] = [
     'reference_image_urls',
   ],
   ['a strength of the prompt', '/image/generate', { model: 'drawn', ...said, cfg_scale: 3 }, 'cfg_scale'],
-  [
-    'four pictures of a workflow that makes one',
-    '/image/generate',
-    { model: 'drawn', ...said, variants: 4 },
-    'variants',
-  ],
+  ['four images of a workflow that makes one', '/image/generate', { model: 'drawn', ...said, variants: 4 }, 'variants'],
   ['German', '/audio/speech', { model: 'voice', input: 'hallo', language: 'de' }, 'language'],
 ]
 

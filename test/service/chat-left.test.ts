@@ -171,7 +171,7 @@ describe('an engine that says nothing of its usage', () => {
     ['base64', randomBytes(4_500).toString('base64'), 3_600],
     ['CSV', Array.from({ length: 800 }, (_, row) => `${row % 10},${(row * 7919) % 100_000}`).join('\n'), 5_000],
     ['cuneiform', alphabet.join(''), 3_500],
-  ])('a text in one piece counts as the dearest tokenizers count it: %s', async (_what, text, tokens) => {
+  ])('a text in one piece counts as the most expensive tokenizers count it: %s', async (_what, text, tokens) => {
     fixture.engine.play([{ text }, 'silence'])
     expect(await chargedAfter(1)).toBeGreaterThanOrEqual(prompt + 10n * BigInt(tokens))
   })

@@ -50,7 +50,7 @@ const table: [what: string, operation: Operation, body?: object, sent?: Record<s
   ['a chat under a key', createChatCompletion, hello, { 'idempotency-key': 'one' }],
   ['its repeat', createChatCompletion, hello, { 'idempotency-key': 'one' }],
   ['a receipt', createChatCompletion, hello, { 'x-farebox-want-receipt': 'true' }],
-  ['a picture', generateImage, { model: 'demo-image', prompt: 'a boat', width: 64, height: 64 }],
+  ['an image', generateImage, { model: 'demo-image', prompt: 'a boat', width: 64, height: 64 }],
   ['its bytes', generateImage, { model: 'demo-image', prompt: 'a boat', width: 64, height: 64, return_binary: true }],
   ['a vector', createEmbedding, { model: 'demo-embedding', input: 'a boat' }],
   ['the models', listModels],

@@ -160,7 +160,7 @@ const refusals: [rule: string, body: object, status: number, says: string][] = [
   ],
   ['a ratio', { ...body, aspect_ratio: '1:1' }, 400, 'aspect_ratio'],
   ['a search', { ...body, enable_web_search: true }, 400, 'enable_web_search'],
-  ['words inside the picture', { ...body, embed_exif_metadata: true }, 400, 'embed_exif_metadata'],
+  ['words inside the image', { ...body, embed_exif_metadata: true }, 400, 'embed_exif_metadata'],
   ['a model of another type', { ...body, model: 'demo-chat' }, 404, 'Specified model not found'],
   ['more than the credit', { ...body, variants: 2 }, 402, 'Insufficient'],
 ]
@@ -247,7 +247,7 @@ test.each([
     return GeneratedImages.parse(await response.json()).images.map(image => Buffer.from(image, 'base64'))
   }
   const [first, variant] = await draw()
-  if (!first || !variant) throw new Error('There are no two pictures.')
+  if (!first || !variant) throw new Error('There are no two images.')
   expect([typeOfBytes(first), imageSize('png', first)]).toEqual(['png', { width, height }])
   // One chunk of data between the header's 33 bytes and the end's 12: each row is its filter and three bytes a pixel.
   expect(inflateSync(first.subarray(41, -16))).toHaveLength(height * (1 + 3 * width))

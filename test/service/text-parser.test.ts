@@ -112,7 +112,7 @@ type RefusedRow = [what: string, bytes: () => Buffer | string, status: number, s
 const refused: RefusedRow[] = [
   ['no bytes', () => '', 400, 'file'],
   ['only spaces', () => ' \n ', 400, 'has no readable text'],
-  ['a picture', () => Buffer.from('89504e470d0a1a0a00000000', 'hex'), 400, 'is not a PDF'],
+  ['an image', () => Buffer.from('89504e470d0a1a0a00000000', 'hex'), 400, 'is not a PDF'],
   ['text that is not UTF-8', () => Buffer.from('caf\xe9 au lait', 'latin1'), 400, 'damaged'],
   ['another ZIP', () => packed({ 'a.txt': 'x' }), 400, 'is not a PDF'],
   ['more than 25 MB', () => Buffer.alloc(25 * 1024 * 1024 + 1, 0x61), 400, 'more than 26214400 bytes'],

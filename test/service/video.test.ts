@@ -181,7 +181,7 @@ describe('video jobs', () => {
     ['§3.2 a consent for another provider', { ...ask, image_url: image, consents: { other: agreed } }, 400, 'demo'],
     [
       'an address of this machine',
-      { ...ask, image_url: 'http://127.0.0.1/picture.png', consents: { demo: agreed } },
+      { ...ask, image_url: 'http://127.0.0.1/image.png', consents: { demo: agreed } },
       400,
       'must be a public address',
     ],

@@ -33,10 +33,10 @@ export const prompts: readonly Prompt[] = [
   definePrompt({
     ...common,
     name: 'test_prompt_with_image',
-    title: 'With a picture',
+    title: 'With an image',
     arguments: z.strictObject({}),
     shows: () => [{ type: 'image', data: pixelPng, mimeType: 'image/png' }],
-    write: () => 'Look at the picture above.',
+    write: () => 'Look at the image above.',
   }),
   definePrompt({
     ...common,

@@ -16,7 +16,7 @@ test(
   'the same words make the same images, each of a request another',
   async () => {
     const [first, second] = await generate('a boat', 2)
-    if (!first || !second) throw new Error('There are no two pictures.')
+    if (!first || !second) throw new Error('There are no two images.')
     expect(imageSize('png', first)).toEqual({ width: 64, height: 32 })
     expect([first.equals(second), await generate('a boat')]).toEqual([false, [first]])
     expect((await generate('a car'))[0]?.equals(first)).toBe(false)

@@ -45,7 +45,7 @@ describe('faces', { timeout: 60_000, tags: ['engines'] }, () => {
   })
 
   test('what cannot be looked at counts as a face, and is told', async () => {
-    expect(await image(Buffer.from('no picture'))).toBe(true)
+    expect(await image(Buffer.from('no image'))).toBe(true)
     expect(await faces.hasFace({ kind: 'video', bytes: Buffer.from('no video'), format: 'mp4' })).toBe(true)
     expect(problems).toHaveLength(2)
   })

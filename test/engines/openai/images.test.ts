@@ -46,7 +46,7 @@ test.each([
   ['no base64', { data: [{ b64_json: '<html>' }] }],
   ['an empty image', { data: [{ b64_json: '' }] }],
   ['nothing', { data: [] }],
-  ['no JSON', 'pictures'],
+  ['no JSON', 'images'],
 ])('%s is no image', async (_name, value) => {
   const [engine] = await engineFor(asJson(value))
   await expect(engine.generate(call())).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })

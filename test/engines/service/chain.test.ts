@@ -173,7 +173,7 @@ describe('what is sold above is made below', () => {
 describe('our own bill below is not our caller’s', () => {
   test.each([
     ['chat', '/chat/completions', { model: 'poor-demo-chat', messages }],
-    ['picture', '/image/generate', { model: 'poor-demo-image', prompt: 'a boat' }],
+    ['image', '/image/generate', { model: 'poor-demo-image', prompt: 'a boat' }],
     ['vector', '/embeddings', { model: 'poor-demo-embedding', input: 'a boat' }],
   ])('%s', async (_rule, path, body) => {
     const key = await above.key(1)

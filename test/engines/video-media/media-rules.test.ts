@@ -89,7 +89,7 @@ beforeAll(async () => {
   for (const [ending, seconds] of sources) clips[`${ending}${seconds}`] = await clip(ending, seconds)
   clips.crowded = await clip('mp4', 1, 600)
   for (const [name, bytes] of Object.entries(clips)) files.set(`/${name}`, bytes)
-  files.set('/picture', png(16, 8))
+  files.set('/image', png(16, 8))
   server = createServer((request, response) => {
     fetched.push(request.url ?? '')
     const file = files.get(request.url ?? '')
@@ -125,7 +125,7 @@ const queued = async (body: object, key?: string) => {
 }
 
 test.each([
-  ['an image', () => ({ image_url: at('picture') })],
+  ['an image', () => ({ image_url: at('image') })],
   ['a video to upscale', () => ({ model: 'upscaler', prompt: ' ', video_url: at('mp43') })],
 ])('nothing is fetched for whoever could not pay for the shortest video: %s', async (_what, body) => {
   fetched.length = 0
@@ -137,8 +137,8 @@ test.each([
 
 describe('§2.6 what a medium may be', () => {
   const taken: [rule: string, body: () => object][] = [
-    ['a picture by its address', () => ({ image_url: at('picture') })],
-    ['an end picture', () => ({ image_url: image, end_image_url: image })],
+    ['an image by its address', () => ({ image_url: at('image') })],
+    ['an end image', () => ({ image_url: image, end_image_url: image })],
     ['music as WAV', () => ({ audio_url: url('audio/wav', 'wav3') })],
     ['music as MP3, by its address', () => ({ audio_url: at('mp33') })],
     ['a video as MP4', () => ({ video_url: url('video/mp4', 'mp43') })],
@@ -146,13 +146,10 @@ describe('§2.6 what a medium may be', () => {
     ['a video as WebM, by its address', () => ({ video_url: at('webm3') })],
     ['a video of any length', () => ({ video_url: url('video/mp4', 'mp41') })],
     ['reference videos', () => ({ reference_video_urls: [at('mp43'), url('video/mp4', 'mp49')] })],
-    [
-      'reference sounds beside a picture',
-      () => ({ reference_audio_urls: [at('wav3')], reference_image_urls: [image] }),
-    ],
+    ['reference sounds beside an image', () => ({ reference_audio_urls: [at('wav3')], reference_image_urls: [image] })],
     [
       'elements and scenes',
-      () => ({ elements: [{ frontal_image_url: image, video_url: at('mp43') }], scene_image_urls: [at('picture')] }),
+      () => ({ elements: [{ frontal_image_url: image, video_url: at('mp43') }], scene_image_urls: [at('image')] }),
     ],
   ]
   test.each(taken)('taken: %s', async (_rule, body) => {
@@ -284,7 +281,7 @@ describe('§2.6 what a medium may be', () => {
   const bytesOf = (dataUrl = '') => Buffer.from(dataUrl.slice(dataUrl.indexOf(',') + 1), 'base64')
 
   test('the engine gets what was checked, not the address', async () => {
-    const request = await given({ image_url: at('picture'), video_url: at('mp43') })
+    const request = await given({ image_url: at('image'), video_url: at('mp43') })
     expect(request).toMatchObject({ image_url: image, video_url: expect.stringMatching(/^data:video\/mp4;base64,/) })
   })
 
@@ -358,9 +355,9 @@ describe('§2.6 upscaling', () => {
     ],
     ['a ratio', () => ({ video_url: at('mp43'), aspect_ratio: '16:9' }), 400, /does not support aspect_ratio/],
     ['another factor', () => ({ video_url: at('mp43'), upscale_factor: 3 }), 400, /upscale_factor/],
-    ['a picture', () => ({ video_url: at('mp43'), image_url: image }), 400, /does not support image_url/],
+    ['an image', () => ({ video_url: at('mp43'), image_url: image }), 400, /does not support image_url/],
     [
-      'a second of more pictures than a second is priced for',
+      'a second of more images than a second is priced for',
       () => ({ video_url: url('video/mp4', 'crowded') }),
       400,
       /has 600 frames in 1\.0 s; at most 120 a second/,

@@ -238,7 +238,7 @@ export function operatorContract(name: string, open: () => Promise<Opened>): voi
         },
       )
 
-      test('the overview has each day of its range, the dearest customers and models, and all balances', async () => {
+      test('the overview has each day of its range, the most expensive customers and models, and all balances', async () => {
         const seen = await ask('overview', { from: ofDay(-1), to: ofDay(2) })
         expect(seen.byDay.map(({ day, requests }) => [day, requests])).toEqual([
           [ofDay(-1), 0],

@@ -94,7 +94,7 @@ const rows: [offered: string, model: object, upstreams: Upstream[], broken: stri
   ['styles by OpenAI’s images', { ...image, styles: ['Noir'] }, [openai], 'style_preset Noir'],
   ['styles by another service', { ...image, styles: ['Noir'] }, [service], null],
   ['WebP by the demonstration', { ...image, formats: ['webp'] }, [demo], 'format webp'],
-  ['two pictures by a workflow for one', { ...edit, mostImages: 2 }, [comfy('prompt', 'image')], 'images 2'],
+  ['two images by a workflow for one', { ...edit, mostImages: 2 }, [comfy('prompt', 'image')], 'images 2'],
   ['a ratio that OpenAI’s edits have no size for', { ...edit, aspectRatios: ['21:9'] }, [openai], 'aspect_ratio 21:9'],
   [
     'resolutions by OpenAI’s edits',

@@ -45,7 +45,7 @@ models:
     dimensions: 4
     price: { inputPerMillionUsd: 0.02 }
     upstreams: [{ engine: demo }]
-  - id: pictures
+  - id: images
     type: image
     price: { perImageUsd: 0.01 }
     upstreams: [{ engine: demo }]
@@ -100,7 +100,7 @@ test('a whole file is read, its variables filled in and its models made', () => 
     ['weights', 'text', 'gguf'],
     ['sentences', 'embedding', 'local'],
     ['vectors', 'embedding', 'demo'],
-    ['pictures', 'image', 'demo'],
+    ['images', 'image', 'demo'],
     ['videos', 'video', 'demo'],
     ['edits', 'inpaint', 'openai,demo'],
     ['larger', 'upscale', 'local'],

@@ -33,7 +33,7 @@ const estimate = (available: number, change: object = {}, of = model) =>
 
 const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }]
 const format = { type: 'json_object' }
-const image = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } }
+const image = { type: 'image_url', image_url: { url: 'https://images.example/a.png' } }
 
 const prompts: [what: string, change: object, more: number][] = [
   ['a text', {}, 0],

@@ -12,7 +12,7 @@ test.each([
   ['without sound', { duration: '5s', audio: false }, 100_000n],
   ['Auto is five seconds', { duration: 'Auto', audio: false }, 100_000n],
   ['1 gen too', { duration: '1 gen', audio: false }, 100_000n],
-  ['the dearest stays below a USD', { duration: '10s', resolution: '1080p' }, 850_000n],
+  ['the most expensive stays below a USD', { duration: '10s', resolution: '1080p' }, 850_000n],
   ['the cheapest', { duration: '2s', resolution: '360p', audio: false }, 30_000n],
 ] as const)('%s', (_rule, change, total) => {
   const quoted = priceVideo(model, { model: model.id, ...change })
