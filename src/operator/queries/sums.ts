@@ -150,20 +150,13 @@ export async function usage(context: OperatorContext, order: OperatorOrder<'usag
     const totals = await totalsOf(context.store, filter)
     return { rows: [totals], total: 1, next: null, totals }
   }
-  const page = by.includes('day') && by.length > 1 ? pageByDays : pageOfGroups
-  const [totals, { rows, next }, total] = await Promise.all([
-    totalsOf(context.store, filter),
-    page(context.store, { filter, by, limit, after }),
-    groupCount(context.store, filter, by),
-  ])
-  return { rows: rows.map(shownUsage), total, next, totals }
-}
-
-/** Null for customers by day: counting them would read every sum of the period for each page. */
-async function groupCount(reading: Reading, filter: SumFilter, by: UsagePage['by']): Promise<number | null> {
-  if (by.includes('day') && by.includes('customer')) return null
-  const columns = sql.raw(by.map(each => columnOf[each]).join(', '))
-  return countOf(reading, sql`SELECT 1 FROM day_sum WHERE ${inFilter(filter)} GROUP BY ${columns}`)
+  const page = { filter, by, limit, after }
+  if (by.includes('day') && by.length > 1) {
+    const [totals, found] = await Promise.all([totalsOf(context.store, filter), pageByDays(context.store, page)])
+    return { ...found, rows: found.rows.map(shownUsage), totals }
+  }
+  const { rows, ...found } = await pageOfGroups(context.store, page)
+  return { ...found, rows: rows.map(shownUsage) }
 }
 
 interface UsagePage {
@@ -182,11 +175,26 @@ const shownUsage = ({ account, name, model, day_ms: day, ...row }: UsageRow) => 
 
 async function pageOfGroups(reading: Reading, { after, limit, ...order }: UsagePage) {
   const first = placeOf(after)
-  const rows = await groupsOf(reading, { ...order, first, limit: limit + 1 })
-  return { rows: rows.slice(0, limit), next: rows.length > limit ? `${first + limit}` : null }
+  const [all, rows] = await Promise.all([
+    allGroupsOf(reading, order),
+    groupsOf(reading, { ...order, first, limit: limit + 1 }),
+  ])
+  return { ...all, rows: rows.slice(0, limit), next: rows.length > limit ? `${first + limit}` : null }
 }
 
-/** Reads one day at a time, so that a page costs no more than the days that it shows. */
+/** The number of groups and the totals of all of them, from one reading of the period. */
+async function allGroupsOf({ read }: Reading, { filter, by }: Pick<UsagePage, 'filter' | 'by'>) {
+  const columns = by.map(each => columnOf[each]).join()
+  const { rows } = await sql<SumRow & { groups: number }>`WITH k AS MATERIALIZED (${kindSums(filter, columns)})
+    SELECT ${sumColumns}, (SELECT CAST(count(*) AS bigint) FROM (SELECT DISTINCT ${sql.raw(columns)} FROM k) g) AS groups
+    FROM k`.execute(read)
+  return { total: rows[0]?.groups ?? 0, totals: shownSums(rows[0]) }
+}
+
+/**
+ * Reads one day at a time, so that a page costs no more than the days that it shows. It does not say how many rows there
+ * are: counting them would group all sums of the period.
+ */
 async function pageByDays(reading: Reading, { filter, by, limit, after }: UsagePage) {
   const rows: UsageRow[] = []
   let { day, first, oldest } = await dayPlace(reading, filter, after)
@@ -196,10 +204,10 @@ async function pageByDays(reading: Reading, { filter, by, limit, after }: UsageP
       ...{ filter: { ...filter, fromMs: day, toMs: day + dayMs }, by, first, limit: left + 1 },
     })
     rows.push(...found.slice(0, left))
-    if (found.length > left) return { rows, next: `${textOfDay(day)} ${first + left}` }
+    if (found.length > left) return { rows, total: null, next: `${textOfDay(day)} ${first + left}` }
     first = 0
   }
-  return { rows, next: null }
+  return { rows, total: null, next: null }
 }
 
 /** Where a page of days begins: a day, how many of its rows were shown, and the oldest day with any. */

@@ -190,6 +190,8 @@ async function readingPool(
         search_path: searchPath(schema),
         statement_timeout: `${statementMs}`,
         jit: 'off',
+        // A large sum of an operator takes one core of the database at most; callers have the others.
+        max_parallel_workers_per_gather: '0',
       }),
   })
   // By then, the pool has removed an idle connection that broke.
