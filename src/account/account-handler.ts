@@ -1,4 +1,4 @@
-import { isKeySecret } from '#access/keys/server-secret.ts'
+import { isKeySecret } from '#access/keys/key-hash.ts'
 import { addressSubject } from '#access/limits/guards.ts'
 import { keyNotFound } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'

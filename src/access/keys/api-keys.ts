@@ -19,12 +19,11 @@ import {
   keyHash,
   keyName,
   keyPrefix,
-  liveKeysByMark,
   markOf,
   newKeySecret,
   sameHash,
-  secretToNote,
-} from './server-secret.ts'
+} from './key-hash.ts'
+import { liveKeysByMark, secretToNote } from './server-secret.ts'
 
 export interface ApiKeyRecord {
   id: string

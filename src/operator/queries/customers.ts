@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { keyPrefix } from '#access/keys/server-secret.ts'
+import { keyPrefix } from '#access/keys/key-hash.ts'
 import { planNamed } from '#contract/limits.ts'
 import { formatUsd } from '#contract/money.ts'
 import { textOfDay } from '#contract/time.ts'

@@ -1,4 +1,4 @@
-import { keyHash } from '#access/keys/server-secret.ts'
+import { keyHash } from '#access/keys/key-hash.ts'
 import { microUsd } from '#contract/money.ts'
 import type { KeyBudget } from '#ledger/store/account-ops.ts'
 import type { Op } from '#ledger/store/units.ts'
