@@ -13,7 +13,7 @@ const DraftOrder = z.strictObject({ network: z.string().max(64), payer: WalletAd
 const PayerOrder = z.strictObject({ wallet: WalletAddress })
 
 /** Prepares top-ups from a browser wallet. The payment itself goes to the API, like any other top-up. */
-export const walletRoutes: AccountRoutes = {
+export const topUpRoutes: AccountRoutes = {
   'POST /account/api/wallet/top-up': { run: async (_asked, context) => terms(context) },
   'POST /account/api/wallet/payer': {
     run: ({ body, session }, context) => payer(body, session.principal.account, context),
