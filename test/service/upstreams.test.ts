@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { leaveOutMs } from '#engines/upstreams/upstream.ts'
+import { leaveOutMs } from '#engines/upstreams/upstream-health.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import {
   asEvents,

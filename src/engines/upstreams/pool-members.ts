@@ -13,12 +13,12 @@ import {
   trialMs,
   type Upstream,
   UpstreamCounts,
-  UpstreamHealth,
   type UpstreamNews,
   type UpstreamState,
   usualCallMs,
   verdictOf,
 } from './upstream.ts'
+import { UpstreamHealth } from './upstream-health.ts'
 
 export interface Member<Engine> extends Upstream<Engine> {
   health: UpstreamHealth

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { HealthState } from '#engines/upstreams/upstream.ts'
+import type { HealthState } from '#engines/upstreams/upstream-health.ts'
 import type { LedgerState } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Catalogue } from '../models/catalogue.ts'

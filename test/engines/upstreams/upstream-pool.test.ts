@@ -7,7 +7,8 @@ import {
   requestTimeout,
 } from '#contract/errors/errors.ts'
 import { refusalError } from '#engines/http/upstream-error.ts'
-import { isNotBegun, leaveOutMs, type PoolOptions, probeEveryMs, type Upstream } from '#engines/upstreams/upstream.ts'
+import { isNotBegun, type PoolOptions, type Upstream } from '#engines/upstreams/upstream.ts'
+import { leaveOutMs, probeEveryMs } from '#engines/upstreams/upstream-health.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import { callingAccount, inRequest } from '#host/tracing/tracing.ts'
 import { TestClock } from '../../service/open-service.ts'
