@@ -51,8 +51,8 @@ export const doctor: Command = {
       throw wrongUsage(name, 'A passphrase is used only with `--assistant`')
     const path = configPath(values.config, io.env)
     const isNamed = values.config !== undefined || Boolean(io.env.FAREBOX_CONFIG)
-    const { config, findings } = await lookAtConfig(path, isNamed, io)
-    const rest = [lookAtRest(path, config, values.data, io), whereAssistant(io.env)] as const
+    const { config, findings } = await checkConfig(path, isNamed, io)
+    const rest = [checkRest(path, config, values.data, io), whereAssistant(io.env)] as const
     const found = [runtime(), ...findings, ...(await Promise.all(rest)).flat()]
     return tellFindings(found, values.json, io)
   },
@@ -71,23 +71,23 @@ async function tellFindings(found: readonly Finding[], isJson: boolean, { output
 /** A user who only runs a service gets no findings about an assistant. */
 async function whereAssistant(env: CommandIo['env']): Promise<readonly Finding[]> {
   if (!env.FAREBOX_BASE_URL?.trim() && !env.FAREBOX_API_KEY?.trim()) return []
-  const { lookAtAssistant } = await import('../doctor/look-at-assistant.ts')
-  return lookAtAssistant(env, { passphrase: null })
+  const { checkAssistant } = await import('../doctor/check-assistant.ts')
+  return checkAssistant(env, { passphrase: null })
 }
 
 async function ofAssistant(env: CommandIo['env'], passphrase: string | null): Promise<readonly Finding[]> {
-  const [{ lookAtAssistant }, { lookAtWalletFolder }, { stateFolderOf }] = await Promise.all([
-    import('../doctor/look-at-assistant.ts'),
-    import('../doctor/look-at-machine.ts'),
+  const [{ checkAssistant }, { checkWalletFolder }, { stateFolderOf }] = await Promise.all([
+    import('../doctor/check-assistant.ts'),
+    import('../doctor/check-machine.ts'),
     import('#agent/settings/wallet-settings.ts'),
   ])
-  const isThere = await lookAtWalletFolder(stateFolderOf(env))
-  return [...(await lookAtAssistant(env, { passphrase })), ...isThere.filter(({ state }) => state !== 'note')]
+  const isThere = await checkWalletFolder(stateFolderOf(env))
+  return [...(await checkAssistant(env, { passphrase })), ...isThere.filter(({ state }) => state !== 'note')]
 }
 
 const runtime = (): Finding => ok('node', `${process.versions.node} on ${process.platform} ${process.arch}.`)
 
-async function lookAtConfig(path: string, isNamed: boolean, { env }: CommandIo) {
+async function checkConfig(path: string, isNamed: boolean, { env }: CommandIo) {
   try {
     const config = await loadConfig(path, env)
     const nothing = () => undefined
@@ -123,43 +123,43 @@ async function faultsIn(path: string, isNamed: boolean, error: unknown): Promise
 }
 
 /** Everything that works even if the configuration is invalid. */
-async function lookAtRest(
+async function checkRest(
   path: string,
   config: Config | null,
   data: string | undefined,
   { env }: CommandIo,
 ): Promise<Finding[]> {
-  const [{ lookAtLedger }, { lookAtData, lookAtExecutables, lookAtPort, lookAtWalletFolder }, { stateFolderOf }] =
+  const [{ checkLedger }, { checkData, checkExecutables, checkPort, checkWalletFolder }, { stateFolderOf }] =
     await Promise.all([
-      import('../doctor/look-at-ledger.ts'),
-      import('../doctor/look-at-machine.ts'),
+      import('../doctor/check-ledger.ts'),
+      import('../doctor/check-machine.ts'),
       import('#agent/settings/wallet-settings.ts'),
     ])
   const file = config?.file ?? null
   const folder = dataFolder(data ?? resolve(dirname(path), file?.data ?? defaultDataFolder))
   const database = file?.database ?? env.DATABASE_URL
   const found = await Promise.all([
-    lookAtData(folder),
-    lookAtLedger(folder.root, { ...env, DATABASE_URL: database }),
-    ...(file ? [lookAtPort(file.listen, folder), ...(await lookAtServers(path, config as Config))] : []),
-    lookAtExecutables(file),
-    lookAtWalletFolder(stateFolderOf(env)),
+    checkData(folder),
+    checkLedger(folder.root, { ...env, DATABASE_URL: database }),
+    ...(file ? [checkPort(file.listen, folder), ...(await checkServers(path, config as Config))] : []),
+    checkExecutables(file),
+    checkWalletFolder(stateFolderOf(env)),
   ])
   return found.flat()
 }
 
-async function lookAtServers(path: string, { file }: Config): Promise<Promise<Finding[]>[]> {
-  const { lookAtEngines, lookAtPayments } = await import('../doctor/look-at-servers.ts')
-  return [lookAtEngines(file), lookAtPayments(file.payments), lookAtMediaOf(path, file.media)]
+async function checkServers(path: string, { file }: Config): Promise<Promise<Finding[]>[]> {
+  const { checkEngines, checkPayments } = await import('../doctor/check-servers.ts')
+  return [checkEngines(file), checkPayments(file.payments), checkMediaOf(path, file.media)]
 }
 
 /** Without this setting media are in the data folder, which has its own check. */
-async function lookAtMediaOf(path: string, media: Config['file']['media']): Promise<Finding[]> {
+async function checkMediaOf(path: string, media: Config['file']['media']): Promise<Finding[]> {
   if (!media) return []
-  const [{ mediaOptions }, { lookAtMedia }] = await Promise.all([
+  const [{ mediaOptions }, { checkMedia }] = await Promise.all([
     import('#service/config/media-config.ts'),
-    import('../doctor/look-at-media.ts'),
+    import('../doctor/check-media.ts'),
   ])
   const options = mediaOptions(media, folder => resolve(dirname(path), folder))
-  return options ? lookAtMedia(options) : []
+  return options ? checkMedia(options) : []
 }

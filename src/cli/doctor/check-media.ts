@@ -5,7 +5,7 @@ import { broken, type Finding, note, ok } from './finding.ts'
 const check = 'media'
 
 /** Checks whether the place of finished media can be reached. Writes nothing there; only a start does. */
-export async function lookAtMedia(media: MediaOptions): Promise<Finding[]> {
+export async function checkMedia(media: MediaOptions): Promise<Finding[]> {
   if ('folder' in media) return [await folderFinding(media.folder)]
   const [{ Bucket }, { lookAtBucket }, { MediaUnusable }] = await Promise.all([
     import('#media/bucket.ts'),

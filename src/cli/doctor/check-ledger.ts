@@ -7,10 +7,7 @@ import { broken, type Finding, note, ok } from './finding.ts'
 const check = 'ledger'
 
 /** Checks whether the ledger opens, is from this release, and adds up. */
-export async function lookAtLedger(
-  data: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<Finding[]> {
+export async function checkLedger(data: string, env: Readonly<Record<string, string | undefined>>): Promise<Finding[]> {
   try {
     const ledger = await ledgerPlaceOf(data, env)
     const { database } = ledger

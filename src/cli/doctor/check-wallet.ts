@@ -11,7 +11,7 @@ const check = 'who pays'
  * Checks which of the three pays, as the assistant decides it: keys in the environment, an API key, the folder's
  * wallet.
  */
-export async function lookAtPayer(
+export async function checkPayer(
   { env, apiKey }: AgentSettings,
   folder: string,
   passphrase: string | null,
@@ -62,7 +62,7 @@ const capsCheck = 'caps'
 type WalletStatus = Awaited<ReturnType<OwnerWallet['status']>>
 
 /** Shows each cap with its source, how much is used, and what prevents the wallet from paying at all. */
-export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
+export async function checkCaps(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
   const [{ capsInEffect, topUpWithoutAsking }, { journalStatus }] = await Promise.all([
     import('#agent/settings/caps-in-effect.ts'),
     import('#agent/wallet/owner-wallet.ts'),
@@ -94,7 +94,7 @@ export async function lookAtCaps(env: AgentEnvironment, folder: string): Promise
 }
 
 /** Shows transfers that are not known to have arrived; the check of the chain completes those that have. */
-export async function lookAtTransfers(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
+export async function checkTransfers(env: AgentEnvironment, folder: string): Promise<readonly Finding[]> {
   const [{ journalStatus, openOwnerWallet }, { openOwnerSends }, { baseUrlOf }, { withLocalNodes }] = await Promise.all(
     [
       import('#agent/wallet/owner-wallet.ts'),

@@ -18,7 +18,7 @@ interface Wanted {
 /**
  * Checks executables and packages that a service may need: those for this configuration, or all of them without one.
  */
-export async function lookAtExecutables(file: ConfigFile | null): Promise<Finding[]> {
+export async function checkExecutables(file: ConfigFile | null): Promise<Finding[]> {
   const found = await Promise.all([ffmpeg(), imageFormats(), ...wantedBy(file).map(packages)])
   return found.flat()
 }
@@ -106,7 +106,7 @@ const fewFreeBytes = 1024 ** 3
 const others = 0o077
 
 /** Checks whether only this user can read the secrets in the service's folder, and whether there is room. */
-export async function lookAtData({ root, secret, admin, database }: DataFolder): Promise<Finding[]> {
+export async function checkData({ root, secret, admin, database }: DataFolder): Promise<Finding[]> {
   const check = 'data folder'
   const there = await stat(root).catch(() => null)
   if (!there) {
@@ -137,7 +137,7 @@ export async function lookAtData({ root, secret, admin, database }: DataFolder):
 }
 
 /** Checks whether an assistant's wallet folder is private to its owner. Nothing in it is read. */
-export async function lookAtWalletFolder(folder: string): Promise<Finding[]> {
+export async function checkWalletFolder(folder: string): Promise<Finding[]> {
   const check = 'wallet'
   if (!(await stat(folder).catch(() => null)))
     return [
@@ -181,9 +181,9 @@ const mayWrite = (path: string): Promise<boolean> =>
   )
 
 /** Checks whether the service could listen on its address, or already does. */
-export async function lookAtPort(at: { host: string; port: number }, folder: DataFolder): Promise<Finding[]> {
+export async function checkPort(at: { host: string; port: number }, folder: DataFolder): Promise<Finding[]> {
   const running = await runningService(folder)
-  if (running) return [await lookAtRunning(running)]
+  if (running) return [await checkRunning(running)]
   const server = createServer()
   try {
     server.listen(at.port, at.host)
@@ -205,7 +205,7 @@ export async function lookAtPort(at: { host: string; port: number }, folder: Dat
   }
 }
 
-async function lookAtRunning({ url, pid }: { url: string; pid: number }): Promise<Finding> {
+async function checkRunning({ url, pid }: { url: string; pid: number }): Promise<Finding> {
   const { status, body } = await ask(`${url}/readyz`)
   const who = `farebox serves this folder at ${url} (process ${pid})`
   if (status === 200) return ok('service', `${who}.`)

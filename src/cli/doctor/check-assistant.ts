@@ -9,7 +9,7 @@ export interface AssistantFlags {
 }
 
 /** Checks what an assistant that is started on this machine with these settings would find; changes nothing. */
-export async function lookAtAssistant(
+export async function checkAssistant(
   env: CommandIo['env'],
   { passphrase }: AssistantFlags,
 ): Promise<readonly Finding[]> {
@@ -35,10 +35,10 @@ export async function lookAtAssistant(
 
 function looks(settings: AgentSettings, folder: string, passphrase: string | null): Promise<readonly Finding[]>[] {
   return [
-    import('./look-at-wallet.ts').then(({ lookAtPayer }) => lookAtPayer(settings, folder, passphrase)),
-    import('./look-at-wallet.ts').then(({ lookAtCaps }) => lookAtCaps(settings.env, folder)),
-    import('./look-at-wallet.ts').then(({ lookAtTransfers }) => lookAtTransfers(settings.env, folder)),
-    lookAtService(settings),
+    import('./check-wallet.ts').then(({ checkPayer }) => checkPayer(settings, folder, passphrase)),
+    import('./check-wallet.ts').then(({ checkCaps }) => checkCaps(settings.env, folder)),
+    import('./check-wallet.ts').then(({ checkTransfers }) => checkTransfers(settings.env, folder)),
+    checkService(settings),
   ]
 }
 
@@ -84,7 +84,7 @@ async function toolsOf({ tools }: AgentSettings): Promise<Finding[]> {
 
 async function foldersOf({ outputFolder }: AgentSettings, folder: string): Promise<Finding[]> {
   const { resolve } = await import('node:path')
-  const { mayBeMade } = await import('./look-at-machine.ts')
+  const { mayBeMade } = await import('./check-machine.ts')
   const output = resolve(outputFolder ?? `${folder}/output`)
   const why = outputFolder === undefined ? 'because FAREBOX_OUTPUT_DIR is not set' : 'by FAREBOX_OUTPUT_DIR'
   return [
@@ -107,7 +107,7 @@ const mostSkewMs = 60_000
  * Checks whether the service is reachable, accepts the API key, and has the same time. A key is sent to no other
  * address.
  */
-async function lookAtService({ env, apiKey }: AgentSettings): Promise<readonly Finding[]> {
+async function checkService({ env, apiKey }: AgentSettings): Promise<readonly Finding[]> {
   const { baseUrlOf } = await import('#agent/settings/wallet-settings.ts')
   const baseUrl = baseUrlOf(env).replace(/\/+$/, '')
   const askedAtMs = Date.now()

@@ -13,11 +13,11 @@ interface Server {
 const askedAtOnce = 8
 
 /** Checks whether every server that runs a model is reachable, and accepts its key. Each is asked once. */
-export async function lookAtEngines(file: ConfigFile): Promise<Finding[]> {
+export async function checkEngines(file: ConfigFile): Promise<Finding[]> {
   const servers = serversOf(file)
   const found: Finding[] = []
   for (let at = 0; at < servers.length; at += askedAtOnce)
-    found.push(...(await Promise.all(servers.slice(at, at + askedAtOnce).map(lookAt))))
+    found.push(...(await Promise.all(servers.slice(at, at + askedAtOnce).map(checkServer))))
   return found
 }
 
@@ -43,7 +43,7 @@ function serversOf({ models, search, transcriber, moderation }: ConfigFile): Ser
   return [...servers.values()]
 }
 
-async function lookAt({ baseUrl, apiKey, path, models }: Server): Promise<Finding> {
+async function checkServer({ baseUrl, apiKey, path, models }: Server): Promise<Finding> {
   const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   const { status, reason } = await ask(`${baseUrl.replace(/\/+$/, '')}${path}`, { headers })
   const [host, of] = [hostOf(baseUrl), [...new Set(models)].slice(0, 5).join(', ')]
@@ -70,7 +70,7 @@ const lamportsOfSettlement = 10_000n
 const skewMs = 30_000
 
 /** Checks nodes, facilitators and gas of the configured rails. */
-export async function lookAtPayments(payments: Payments | undefined): Promise<Finding[]> {
+export async function checkPayments(payments: Payments | undefined): Promise<Finding[]> {
   if (!payments)
     return [note('payments', 'Top-ups are not configured: only `farebox keys` gives credit.', 'See docs/payments.md.')]
   const found = await Promise.all([
