@@ -4,7 +4,7 @@ import { isLoopback } from '#contract/wire/network-address.ts'
 import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { userName } from '#host/user-name.ts'
-import { lookAtChain } from '#wallet/chains/look-at-chain.ts'
+import { balanceAndTime } from '#wallet/chains/balance.ts'
 import { nodesInUse, tokenNamesIn } from '#wallet/chains/nodes.ts'
 import { unlockKeyFile } from '#wallet/keys/key-file.ts'
 import { systemKeychain } from '#wallet/keys/keychain.ts'
@@ -170,7 +170,7 @@ export async function depositAt(
   const held = await Promise.all(
     payees.map(async payee => {
       const address = addresses.find(each => payee.network.startsWith(namespaceOf(each)))
-      return address === undefined ? null : (await lookAtChain(used, payee, address)).balance
+      return address === undefined ? null : (await balanceAndTime(used, payee, address)).balance
     }),
   )
   return held.reduce((most, balance) => (most === null || (balance !== null && balance > most) ? balance : most), null)

@@ -11,7 +11,7 @@ import type {
   WalletView,
 } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { lookAtChain, type WhyUnseen } from '#wallet/chains/look-at-chain.ts'
+import { balanceAndTime, type WhyUnseen } from '#wallet/chains/balance.ts'
 import { nodesInUse, tokenNamesIn } from '#wallet/chains/nodes.ts'
 import { keyFileAddresses } from '#wallet/keys/key-file.ts'
 import { lookTimeoutMs, noNode } from '#wallet/limits.ts'
@@ -229,7 +229,7 @@ export class Balances {
         if (!rail) return []
         const whyNoNode = this.#whyNoNode(address, tokenNames)
         return [
-          lookAtChain(nodes, rail, address).then(({ balance, why }) => {
+          balanceAndTime(nodes, rail, address).then(({ balance, why }) => {
             const place = { network: rail.network, address }
             if (balance === null) return { ...place, ...this.#lastOf(address, words(why, whyNoNode)) }
             const seen = { amountMicroUsd: microUsd(balance), atMs: clock.now(), unknown: null }

@@ -2,7 +2,7 @@ import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { topUp } from '#contract/operations/wallet.ts'
 import { chainName } from '#contract/wire/networks.ts'
 import { ask, hashOfFacts, useApproval } from '../approvals/approvals.ts'
-import { lookAtChain, type SeenOfChain } from '../chains/look-at-chain.ts'
+import { balanceAndTime, type SeenOfChain } from '../chains/balance.ts'
 import { isPublicMoney, nodesInUse, tokenNamesIn } from '../chains/nodes.ts'
 import { newId } from '../ids.ts'
 import * as limits from '../limits.ts'
@@ -207,7 +207,7 @@ async function refuseWithoutFunds(
   const wanted = wantedBy(decision)
   if (!wanted) return null
   const { rail, amountMicroUsd } = wanted
-  const seen = await lookAtChain(nodes, rail, key.address)
+  const seen = await balanceAndTime(nodes, rail, key.address)
   const held = seen.balance
   if (held === null || held >= amountMicroUsd) return seen
   throw new WalletRefusal({

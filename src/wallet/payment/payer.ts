@@ -1,6 +1,6 @@
 import type { MicroUsd } from '#contract/money.ts'
+import { tokenBalance } from '../chains/balance.ts'
 import { signExactPayment } from '../chains/evm.ts'
-import { tokenBalance } from '../chains/look-at-chain.ts'
 import type { ChainNodes } from '../chains/nodes.ts'
 import { latestBlockhash, signSvmPayment } from '../chains/solana.ts'
 import type { WalletKey } from '../keys/keys.ts'

@@ -1,8 +1,8 @@
 import { displayUsd, type MicroUsd, microUsd, parseUsd } from '#contract/money.ts'
 import { chainName } from '#contract/wire/networks.ts'
 import { EvmPayload, type PaymentOption } from '#contract/wire/payment.ts'
+import { balanceAndTime } from '../chains/balance.ts'
 import { signExactPayment, tokenDomain } from '../chains/evm.ts'
-import { lookAtChain } from '../chains/look-at-chain.ts'
 import { isPublicMoney, noNodeFor } from '../chains/nodes.ts'
 import { latestBlockhash, signSvmPayment } from '../chains/solana.ts'
 import { newId } from '../ids.ts'
@@ -151,7 +151,7 @@ interface Funds {
  */
 async function fundsOf(context: TransferContext, rail: Rail, from: string): Promise<Funds> {
   const nodes = nodesFor(context)
-  const seen = await lookAtChain(nodes, rail, from)
+  const seen = await balanceAndTime(nodes, rail, from)
   if (seen.why === 'no node') noNodeFor(rail.network)
   if (seen.why === 'another chain')
     throw refusal('node', `The configured node is not one of ${chainName(rail.network)}.`, 'Set a node of that chain.')

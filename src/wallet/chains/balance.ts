@@ -18,7 +18,7 @@ export type WhyUnseen = 'no node' | 'no answer' | 'another chain'
 const nothing: SeenOfChain = { balance: null, nowMs: null }
 
 /** Returns how much of a rail's token an address holds, and the time on its chain. Limited in time; never throws. */
-export async function lookAtChain(
+export async function balanceAndTime(
   nodes: ChainNodes,
   rail: Rail,
   owner: string,
