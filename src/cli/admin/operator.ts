@@ -27,7 +27,7 @@ import {
 } from '../data/service-admin.ts'
 import { servicePlaceOf } from '../data/service-place.ts'
 import { asJson } from '../output.ts'
-import { sayAudit } from './say-ledger.ts'
+import { auditLines } from './show-ledger.ts'
 
 /** The parts of a service that operators' commands need. */
 interface Operator {
@@ -317,7 +317,7 @@ export async function reopenLedger(ledger: LedgerPlace, isJson: boolean, io: Com
     const report = await withSameSchema(audit(reader))
     if (!report.ok) {
       if (isJson) io.output.print(asJson({ reopened: false, audit: report }))
-      else for (const line of await sayAudit(report, io.output)) io.output.print(line)
+      else for (const line of await auditLines(report, io.output)) io.output.print(line)
       if (!isJson) io.output.print('The ledger was not changed. It can be reopened when an audit finds no problem.')
       return 1
     }

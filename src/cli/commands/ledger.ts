@@ -3,7 +3,7 @@ import type { ListedBalance } from '#ledger/accounts/balances.ts'
 import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { fewestMonthsKept, monthsKept, mostMonthsKept } from '#ledger/bounds.ts'
-import { sayAudit, sayChainAudit } from '../admin/say-ledger.ts'
+import { auditLines, chainAuditLines } from '../admin/show-ledger.ts'
 import {
   CliError,
   type Command,
@@ -73,7 +73,7 @@ async function audit(args: readonly string[], io: CommandIo): Promise<number> {
     const chain = values.chain ? await auditChains(reader, ledger) : null
     if (values.json) io.output.print(asJson(chain ? { ...report, chain } : report))
     else
-      for (const line of [...(await sayAudit(report, io.output)), ...(chain ? sayChainAudit(chain) : [])])
+      for (const line of [...(await auditLines(report, io.output)), ...(chain ? chainAuditLines(chain) : [])])
         io.output.print(line)
     if (chain) await noteOtherChain(chain, ledger, io)
     return report.ok && chain?.ok !== false ? 0 : 1
@@ -92,7 +92,7 @@ async function balance(args: readonly string[], io: CommandIo): Promise<number> 
   try {
     const [{ listBalances }, { balanceAsJson, balanceLines }] = await Promise.all([
       import('#ledger/accounts/balances.ts'),
-      import('../admin/say-ledger.ts'),
+      import('../admin/show-ledger.ts'),
     ])
     const [account] = positionals
     const say = async () => {

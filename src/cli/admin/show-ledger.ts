@@ -22,7 +22,7 @@ const counted: Readonly<Record<keyof AuditReport['counts'], string>> = {
 }
 
 /** Formats a report for the user. */
-export async function sayAudit(report: AuditReport, output: Output): Promise<string[]> {
+export async function auditLines(report: AuditReport, output: Output): Promise<string[]> {
   const { factLines } = await import('../show/table.ts')
   const counts = Object.entries(report.counts) as [keyof AuditReport['counts'], number][]
   const paint = paintFor(output)
@@ -39,7 +39,7 @@ export async function sayAudit(report: AuditReport, output: Output): Promise<str
 }
 
 /** Formats a comparison with the chains. */
-export function sayChainAudit({
+export function chainAuditLines({
   payees,
   findings,
   findingsLeftOff,
