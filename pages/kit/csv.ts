@@ -1,10 +1,13 @@
 /** Characters that make a spreadsheet treat a text as a formula, including their full-width forms. */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
+/** The same within a text, after a character at which a spreadsheet with other separators begins a new cell. */
+const formulaInside = /([;\t\r\n]"*)(?=[=+\-@＝＋－＠])/g
 const amount = /^-?\d+\.\d{6}$/
 
 /** Formats a field of a CSV file (RFC 4180), with an apostrophe in front if a spreadsheet would calculate it. */
 function field(value: string): string {
-  const harmless = formulaStart.test(value) && !amount.test(value) ? `'${value}` : value
+  const isFormula = formulaStart.test(value) && !amount.test(value)
+  const harmless = (isFormula ? `'${value}` : value).replaceAll(formulaInside, "$1'")
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 

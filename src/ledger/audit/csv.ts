@@ -98,14 +98,16 @@ const picoUsd = (price: bigint): string => `${price / picoPerUsd}.${(price % pic
 
 /** Characters that make a spreadsheet read text as a formula, including their full-width forms. */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
+/** The same within a text, after a character at which a spreadsheet with other separators begins a new cell. */
+const formulaInside = /([;\t\r\n]"*)(?=[=+\-@＝＋－＠])/g
 
 /**
- * Formats untrusted text for CSV (RFC 4180), quoted if needed; with a leading apostrophe if a spreadsheet would
- * evaluate it.
+ * Formats untrusted text for CSV (RFC 4180), quoted if needed; with an apostrophe in front of everything that a
+ * spreadsheet would evaluate.
  */
 export function csvText(value: string | null): string {
   if (value === null) return ''
-  const harmless = formulaStart.test(value) ? `'${value}` : value
+  const harmless = (formulaStart.test(value) ? `'${value}` : value).replaceAll(formulaInside, "$1'")
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 

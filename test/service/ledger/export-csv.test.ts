@@ -70,13 +70,28 @@ test('a text that is not there is an empty one, whoever writes the line', () => 
   expect([csvText(null), csvText(''), csvText('a')]).toEqual(['', '', 'a'])
 })
 
-test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠1'])(
-  'a text that a spreadsheet would calculate does nothing: %j',
-  async reason => {
-    const [, line] = await linesOf({ reason, model: reason })
-    expect([line?.[16], line?.[11]]).toEqual([`'${reason}`, `'${reason}`])
-  },
-)
+test.each([
+  ...['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＋1', '－1', '＠1'].map(text => [text, `'${text}`]),
+  ['\t=1', "'\t'=1"],
+  ['\r=1', "'\r'=1"],
+  ['\n=1', "'\n'=1"],
+  // Where the separator is a semicolon, as in much of Europe, these begin a cell.
+  ['Ada;=1+1', "Ada;'=1+1"],
+  ['Ada;"=1+1"', `Ada;"'=1+1"`],
+  ['Ada\t@SUM(A1);-1', "Ada\t'@SUM(A1);'-1"],
+  ['Ada\n=1+1;', "Ada\n'=1+1;"],
+  ['Ada; x = 1; y', 'Ada; x = 1; y'],
+])('a text that a spreadsheet would calculate does nothing: %j', async (text, harmless) => {
+  const [, line] = await linesOf({ reason: text, model: text })
+  expect([line?.[16], line?.[11]]).toEqual([harmless, harmless])
+  // Pages of a browser write files with their own function. Its types need a browser, so they are not imported.
+  const ofPages: string = '#pages/kit/csv.ts'
+  const { csvText: pageText } = (await import(ofPages)) as { csvText(head: string[], rows: string[][]): string }
+  expect(parseCsv(pageText(['a', 'b'], [[text, 'x']]))).toEqual([
+    ['a', 'b'],
+    [harmless, 'x'],
+  ])
+})
 
 test('any text comes back as it was, in a field of its own', async () => {
   await fc.assert(
@@ -87,7 +102,7 @@ test('any text comes back as it was, in a field of its own', async () => {
         const reason = one + other
         const lines = await linesOf({ reason }, {})
         expect(lines.map(line => line.length)).toEqual([21, 21, 21])
-        expect([reason, `'${reason}`]).toContain(lines[1]?.[16])
+        expect(lines[1]?.[16]?.replaceAll("'", '')).toBe(reason.replaceAll("'", ''))
         expect(/^[=+\-@\t\r\n]/.test(lines[1]?.[16] ?? '')).toBe(false)
       },
     ),
