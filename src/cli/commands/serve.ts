@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import { lineLog } from '#host/log.ts'
 import { CliError, type Command, integerFlag, parseArguments, whenAborted, wrongUsage, wrongValue } from '../command.ts'
 import { configPath, type DataFolder, dataFolder } from '../data/data-folder.ts'
-import { noServiceIn, runningService } from '../data/service-admin.ts'
+import { isServing, noAnswer, noServiceIn, runningService, ServiceGone } from '../data/service-admin.ts'
 import { checkWhole, configFacts, loadVersion, orTellFaults, sayConfig } from '../serve/config.ts'
 import { startServing } from '../serve/start-serving.ts'
 import {
@@ -110,6 +110,7 @@ async function reloadService(folder: DataFolder, platform: string = process.plat
   if (!running) throw noServiceIn(folder)
   if (platform === 'win32')
     throw new CliError('Windows has no signal to reload a service.', 'Change prices in the console, or start it again.')
+  if (!(await isServing(running))) throw new ServiceGone(...noAnswer)
   process.kill(running.pid, 'SIGHUP')
   return 'The configuration is valid, and the service loads it now. Its log lists changes that need a restart.'
 }

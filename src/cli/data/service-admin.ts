@@ -45,7 +45,7 @@ function isAlive(pid: number): boolean {
 
 const adminTimeoutMs = 15_000
 
-const noAnswer = ['The service of this folder does not answer.', 'Start it again, then try again.'] as const
+export const noAnswer = ['The service of this folder does not answer.', 'Start it again, then try again.'] as const
 
 /** Its port is closed, so it received no request: it is ending, or was killed. */
 export class ServiceGone extends CliError {}
@@ -53,15 +53,29 @@ export class ServiceGone extends CliError {}
 /** It received the request and may have executed it. */
 export class AnswerLost extends CliError {}
 
-/** Asks a running service to execute an operator's command. */
-export async function askService(service: AdminRecord, path: string, body: unknown): Promise<unknown> {
-  const response = await fetch(`${service.url}${path}`, {
+const send = (service: AdminRecord, path: string, body: unknown): Promise<Response> =>
+  fetch(`${service.url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
     redirect: 'error',
     signal: AbortSignal.timeout(adminTimeoutMs),
-  }).catch(error => {
+  })
+
+/**
+ * Whether the service of the record answers: one that was killed leaves its record, and its process number may be
+ * another program's by now. The order is invalid, so that it is refused for that alone if the token is right, without
+ * the ledger, which may be away.
+ */
+export async function isServing(service: AdminRecord): Promise<boolean> {
+  const response = await send(service, '/admin/v1/keys/list', { account: null }).catch(() => null)
+  await response?.body?.cancel()
+  return response?.status === 400
+}
+
+/** Asks a running service to execute an operator's command. */
+export async function askService(service: AdminRecord, path: string, body: unknown): Promise<unknown> {
+  const response = await send(service, path, body).catch(error => {
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
     throw code === 'ECONNREFUSED' ? new ServiceGone(...noAnswer) : new AnswerLost(...noAnswer)
   })

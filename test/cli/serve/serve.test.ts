@@ -1,4 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -90,6 +92,26 @@ test('a file that is not there, and a level that there is not, are told', async 
   expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('farebox init')])
   const level = await runCommand(['serve', '--log-level', 'loud'])
   expect([level.code, level.stderr]).toEqual([2, expect.stringContaining('error, warn, info')])
+})
+
+test('--reload signals no other program that has the process number of a service that was killed', {
+  tags: ['posix'],
+}, async () => {
+  const file = join(folder, 'farebox.yaml')
+  await writeFile(file, config(model('one', '{ engine: demo }')))
+  const other = spawn('sleep', ['60'])
+  const ended = once(other, 'exit')
+  await mkdir(join(folder, '.farebox', 'service'), { recursive: true })
+  // Nothing listens on port 1.
+  const left = { url: 'http://127.0.0.1:1', token: 'x', pid: other.pid }
+  await writeFile(join(folder, '.farebox', 'service', 'admin.json'), JSON.stringify(left))
+  try {
+    const { code, stderr } = await runCommand(['serve', '--reload', '--config', file])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('does not answer')])
+  } finally {
+    other.kill('SIGKILL')
+  }
+  expect(await ended).toEqual([null, 'SIGKILL'])
 })
 
 /** Sends its first piece at once, and the rest when it is let. */
