@@ -26,6 +26,11 @@ const bodyBytes = 32_768
 const wrongTries = { most: 20, inMs: minuteMs, subjects: 50_000 }
 /** Sign-ins of one account: each writes rows that stay as long as the session. */
 const signIns = { most: 20, inMs: minuteMs, subjects: 10_000 }
+/**
+ * Sign-ins, from one address, of wallets without an account: such a wallet costs nothing to create, so sign-ins by
+ * account do not limit these.
+ */
+const newWallets = { most: 20, inMs: minuteMs, subjects: 50_000 }
 /** Requests of one account: a page asks for about six at once, and each reads the ledger. */
 const requests = { most: 300, inMs: minuteMs, subjects: 10_000 }
 
@@ -52,6 +57,7 @@ export class AccountHandler {
   readonly #cookie: PageCookie
   readonly #wrong = new Throttle(wrongTries)
   readonly #signIns = new Throttle(signIns)
+  readonly #newWallets = new Throttle(newWallets)
   readonly #requests = new Throttle(requests)
   #files: PageFiles | null = null
 
@@ -160,6 +166,11 @@ export class AccountHandler {
     }
     const wait = this.#signIns.waitSeconds(principal.account, this.#now())
     if (wait > 0) return mustWait(wait, 'Too many sign-ins to this account.')
+    if (principal.kind === 'wallet' && principal.isNew) {
+      const newWait = this.#newWallets.waitSeconds(address, this.#now())
+      if (newWait > 0) return mustWait(newWait, 'Too many wallets without an account signed in from this address.')
+      this.#newWallets.count(address, this.#now())
+    }
     this.#signIns.count(principal.account, this.#now())
     const { sessions } = this.#context
     if (former) await sessions.end(former)

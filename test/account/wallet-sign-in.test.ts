@@ -1,6 +1,8 @@
 /** What begins a session by a wallet at the customers' page, and what does not. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { minuteMs } from '#contract/time.ts'
+import { openWalletAccount } from '#ledger/accounts/wallet-accounts.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, type MessageFields, solanaWallet } from '../access/identity/signed-header.ts'
 import { newSvmAccount } from '../payments/svm-chain.ts'
 import { fromItself, type OpenedAccount, openAccount, serviceUrl } from './opened-account.ts'
@@ -69,6 +71,22 @@ test.each([
   [{}],
 ])('B1: no challenge for %j', async order => {
   expect((await opened.post(challengePath, order)).status).toBe(400)
+})
+
+test('C14: wallets without an account, which cost nothing to create, sign in twenty times a minute', async () => {
+  const paid = evmWallet()
+  const opening = openWalletAccount(paid.address.toLowerCase(), opened.service.clock.now())
+  await opened.store.commit([{ id: `${uuidV7(opened.service.clock.now())}/wallet`, ops: opening }])
+  for (let each = 0; each < 20; each++) expect((await signIn()).status).toBe(200)
+  const marks = () => opened.store.read.selectFrom('nonce').select('id').where('id', 'like', 'account-%').execute()
+  const before = (await marks()).length
+  const refused = await signIn()
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
+  expect((await marks()).length).toBe(before)
+  // A wallet that has paid still signs in.
+  expect((await signIn({}, paid)).status).toBe(200)
+  opened.service.clock.pass(minuteMs)
+  expect((await signIn()).status).toBe(200)
 })
 
 describe('B2: a signed message works once', () => {

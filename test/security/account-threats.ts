@@ -125,4 +125,15 @@ export const accountThreats: readonly Threat[] = [
     answer: '429 after 20 keys in a minute; the page and the API share the count',
     shownBy: [api('C13: the page and the API together create 20 keys a minute')],
   },
+  {
+    id: 'C14',
+    threat: 'wallets by the thousand, which cost nothing to create, that each begin a session',
+    answer: '429 after twenty without an account in a minute from one address; a wallet that has paid still signs in',
+    shownBy: [
+      shown(
+        'account/wallet-sign-in.test.ts',
+        'C14: wallets without an account, which cost nothing to create, sign in twenty times a minute',
+      ),
+    ],
+  },
 ]
