@@ -67,6 +67,7 @@ export const consoleThreats: readonly Threat[] = [
       shown(
         'operator/console/operator-api.test.ts',
         'O5: looking is for every role, helping for support, money for owners',
+        'O5: only owners choose a plan, also that of a new customer',
       ),
     ],
   },

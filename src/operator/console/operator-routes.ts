@@ -1,4 +1,5 @@
 import { PageRefusal } from '#host/pages/page-refusal.ts'
+import type { OperatorRole } from '#pages/console/wire.ts'
 import { OperatorRefused } from '../operator-refused.ts'
 import { callOperator, isOperatorOperation } from '../queries/call-operator.ts'
 import { csvOf } from '../queries/entries.ts'
@@ -35,6 +36,17 @@ const needsOf = (name: OperatorOperation): Pick<ConsoleRoute, 'role' | 'proof'> 
   return { role: ownersReads.includes(name) ? 'owner' : 'read' }
 }
 
+/** Members that only owners may give, because an action for owners does the same. */
+const ownersMembers: Readonly<Partial<Record<OperatorOperation, string>>> = { 'customer.create': 'plan' }
+
+function refuseOwnersMember(name: OperatorOperation, body: object, role: OperatorRole): void {
+  const member = ownersMembers[name]
+  if (member === undefined || role === 'owner') return
+  if (((body as Record<string, unknown>)[member] ?? null) === null) return
+  const next = 'Leave it out. An operator with the role owner can set it.'
+  throw new PageRefusal(403, `The role ${role} does not allow \`${member}\`.`, next)
+}
+
 const operatorContext = ({ store, clock, ledger, blocks, payments, beside }: RouteContext): OperatorContext => ({
   ...{ store, clock, ledger },
   ...(payments ? { payments } : {}),
@@ -56,8 +68,10 @@ async function orRefused<Value>(run: () => Promise<Value>): Promise<Value> {
 /** Runs one of the operators' operations in the name of the session. */
 const operationRoute = (name: OperatorOperation): ConsoleRoute => ({
   ...needsOf(name),
-  run: ({ body, session }, context) =>
-    orRefused(() => callOperator(operatorContext(context), name, body as never, `console: ${session.by}`)),
+  async run({ body, session }, context) {
+    refuseOwnersMember(name, body, session.role)
+    return orRefused(() => callOperator(operatorContext(context), name, body as never, `console: ${session.by}`))
+  },
 })
 
 /** A complete list as a file, written row by row as it is read. */

@@ -134,6 +134,14 @@ test('O5: looking is for every role, helping for support, money for owners', asy
   expect(await status('owner', 'customer.credit', { ...help, usd: '5' })).toBe(200)
 })
 
+test('O5: only owners choose a plan, also that of a new customer', async () => {
+  const created = async (role: 'support' | 'owner', plan: unknown) =>
+    (await opened.act('/api/operator/customer.create', { name: 'Bob', plan }, await opened.signIn(role))).status
+  for (const plan of ['partner', 'default']) expect([plan, await created('support', plan)]).toEqual([plan, 403])
+  for (const plan of [null, undefined]) expect([plan, await created('support', plan)]).toEqual([plan, 200])
+  expect(await created('owner', 'partner')).toBe(200)
+})
+
 test.each([
   ['customer.credit', { usd: '-5', reason: 'x' }],
   ['customer.credit', { usd: '1e6', reason: 'x' }],
