@@ -106,17 +106,17 @@ export class ConsoleHandler {
     body: object,
     { address, device }: { address: string; device: string },
   ): Promise<Response> {
-    const waitSeconds = this.#wrong.waitSeconds(address, this.#now())
-    if (waitSeconds > 0) {
-      const happened = 'Too many wrong links came from this address.'
-      return refused(429, happened, 'Wait a minute, then use a new link.', waitSeconds)
-    }
     const begun = await this.#context.sessions.spend((body as { token?: unknown }).token)
-    if (!begun) {
-      this.#wrong.count(address, this.#now())
-      return refused(410, 'This link was already used, or has expired.', nextStep)
-    }
+    if (!begun) return this.#refuseLink(address)
     return this.#signedIn(cookies, begun, device)
+  }
+
+  /** Behind a proxy all browsers share its address, so guesses there must not keep a right link from working. */
+  #refuseLink(address: string): Response {
+    const waitSeconds = this.#wrong.waitSeconds(address, this.#now())
+    if (waitSeconds > 0) return refused(429, 'Too many wrong links came from this address.', nextStep, waitSeconds)
+    this.#wrong.count(address, this.#now())
+    return refused(410, 'This link was already used, or has expired.', nextStep)
   }
 
   #signedIn(cookies: ConsoleCookies, { cookie, key, by }: SessionSecrets & Operator, device: string): Response {

@@ -48,11 +48,18 @@ describe('links', () => {
 
   test('O2: whoever guesses waits; another address does not', async () => {
     for (let guess = 0; guess < 20; guess++) expect(await status(opened.spend(`guess ${guess}`))).toBe(410)
-    const refused = await opened.spend(await opened.newToken())
+    const refused = await opened.spend('guess 20')
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
-    expect(await status(opened.spend(await opened.newToken(), fromItself, '::1'))).toBe(200)
+    expect(await status(opened.spend('guess 21', fromItself, '::1'))).toBe(410)
     opened.service.clock.pass(minuteMs)
-    expect(await status(opened.spend(await opened.newToken()))).toBe(200)
+    expect(await status(opened.spend('guess 22'))).toBe(410)
+  })
+
+  test('O2: a right link works although others guess at its address, as behind a proxy', async () => {
+    for (let guess = 0; guess < 30; guess++) await opened.spend(`guess ${guess}`)
+    const token = await opened.newToken()
+    expect(await status(opened.spend(token))).toBe(200)
+    expect(await status(opened.spend(token))).toBe(429)
   })
 })
 
