@@ -237,7 +237,10 @@ export const consoleThreats: readonly Threat[] = [
     answer:
       '403 for credit above 100 USD in an hour and for managing operators, unless the operator signed in or confirmed a passkey in the last five minutes',
     shownBy: [
-      passkeys('O18: acts that cannot be taken back need a proof of the last five minutes, and small ones do not'),
+      passkeys(
+        'O18: acts that cannot be taken back need a proof of the last five minutes, and small ones do not',
+        'O18: two processes count the credits of one operator together',
+      ),
     ],
   },
   {

@@ -12,7 +12,7 @@ import { apiPath, pageKeyHeader, type Refused, type Session, sessionPath } from 
 import { challengeMs } from '../sign-in/challenges.ts'
 import { deviceMs } from '../sign-in/devices.ts'
 import type { Operator, SessionSecrets } from '../sign-in/operator-sessions.ts'
-import type { Asked, ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
+import type { Asked, ConsoleRoute, ConsoleRoutes, ProofNeed, RouteContext } from './console-route.ts'
 import { type Entered, entryRoutes, nextStep } from './entry-routes.ts'
 
 /** A form has a few fields, one of which may be a note of several sentences. */
@@ -81,13 +81,14 @@ export class ConsoleHandler {
         `An operator with the role ${route.role} can do it.`,
       )
     const asked = { query, body, session, origin, address, device }
-    // Whether a proof is needed depends on earlier actions, so two actions at once must not both read the same history.
+    // Whether a proof is needed depends on earlier actions. Of two actions at once, one would be refused by its fence.
     return typeof route.proof === 'function' ? this.#inTurn(() => this.#run(route, asked)) : this.#run(route, asked)
   }
 
   async #run(route: ConsoleRoute, asked: Asked): Promise<Response> {
-    if (await this.#lacksProof(route, asked)) return proofNeeded()
-    const answered = await route.run(asked, this.#context)
+    const { isNeeded, ...fence } = await needOf(route, asked, this.#context)
+    if (isNeeded && !(await this.#context.sessions.isProven(asked.session.hash))) return proofNeeded()
+    const answered = await route.run({ ...asked, ...fence }, this.#context)
     return answered instanceof Response ? guarded(answered) : sendJson(200, answered)
   }
 
@@ -126,12 +127,6 @@ export class ConsoleHandler {
     return response
   }
 
-  /** Whether the operation requires a recent proof that this session does not have. */
-  async #lacksProof({ proof }: ConsoleRoute, asked: Asked): Promise<boolean> {
-    const isNeeded = typeof proof === 'function' ? await proof(asked, this.#context) : proof === true
-    return isNeeded && !(await this.#context.sessions.isProven(asked.session.hash))
-  }
-
   #now(): number {
     return this.#context.clock.now()
   }
@@ -161,6 +156,9 @@ async function consoleFiles(): Promise<PageFiles> {
     icon: '<path d="M4 12V7m4 5V4m4 8V9" stroke="#fff" stroke-width="2"/>',
   })
 }
+
+const needOf = async ({ proof }: ConsoleRoute, asked: Asked, context: RouteContext): Promise<ProofNeed> =>
+  typeof proof === 'function' ? proof(asked, context) : { isNeeded: proof === true }
 
 const mayUse = (role: (typeof operatorRoles)[number], route: ConsoleRoute): boolean =>
   operatorRoles.indexOf(role) >= operatorRoles.indexOf(route.role)

@@ -4,6 +4,7 @@ import type { Log } from '#host/log.ts'
 import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { Op } from '#ledger/store/units.ts'
 import type { ModelTried, UpstreamRow } from '#pages/console/models-wire.ts'
 import type { OperatorRole } from '#pages/console/wire.ts'
 import type { OperatorContext } from '../queries/operator-context.ts'
@@ -81,6 +82,18 @@ export interface Asked {
   address: string
   /** The cookie of a browser in which an operator has signed in before; empty if there is none. */
   device: string
+  /** From `ProofNeed`. */
+  fence?: Op
+}
+
+/** Whether an action needs a recent proof of identity. */
+export interface ProofNeed {
+  isNeeded: boolean
+  /**
+   * Committed with an action that needs none because of earlier ones. It is refused if another action, also of another
+   * process, was judged by the same earlier ones and committed first.
+   */
+  fence?: Op
 }
 
 /** One operation of the operators' API. */
@@ -88,7 +101,7 @@ export interface ConsoleRoute {
   /** The lowest role that may use it. */
   role: OperatorRole
   /** Whether the operation needs a proof of identity from the last minutes: always, or depending on the request. */
-  proof?: true | ((asked: Asked, context: RouteContext) => Promise<boolean>)
+  proof?: true | ((asked: Asked, context: RouteContext) => Promise<ProofNeed>)
   /**
    * Returns a value to send as JSON, or a complete response. Throws `PageRefusal` with a message for the operator.
    */

@@ -1,6 +1,8 @@
 import { parseUsd } from '#contract/money.ts'
 import { hourMs } from '#contract/time.ts'
-import type { Asked, RouteContext } from './console-route.ts'
+import { hashOfSecret } from '#host/pages/page-guards.ts'
+import type { Op } from '#ledger/store/units.ts'
+import type { Asked, ProofNeed, RouteContext } from './console-route.ts'
 
 /**
  * The most that an operator may credit in an hour without a recent proof. It limits what a stolen session can give
@@ -11,27 +13,33 @@ export const unprovenCreditMicroUsd = 100_000_000n
 /** The number of the last hour's actions that are read. With more of them, a proof is required whatever their sum. */
 const lookedAt = 500
 
-/** Whether this credit, added to the operator's credits of the last hour, exceeds the limit. */
+/**
+ * Whether this credit, added to the operator's credits of the last hour, exceeds the limit. The fence is named after the
+ * newest of them, which is read first: a credit that is committed later is in the history, or makes the fence fail.
+ */
 export async function isMuchCredit(
   { body, session }: Pick<Asked, 'body' | 'session'>,
   { store, clock }: Pick<RouteContext, 'store' | 'clock'>,
-): Promise<boolean> {
+): Promise<ProofNeed> {
   const { usd } = body as { usd?: unknown }
   const now = typeof usd === 'string' ? parseUsd(usd) : null
   // The action itself refuses an invalid amount.
-  if (now === null) return false
-  if (now > unprovenCreditMicroUsd) return true
-  const rows = await store.read
+  if (now === null) return { isNeeded: false }
+  if (now > unprovenCreditMicroUsd) return { isNeeded: true }
+  const actor = `console: ${session.by}`
+  const credits = store.read
     .selectFrom('operator_act')
-    .select(['after_change'])
     .where('act', '=', 'customer.credit')
-    .where('actor', '=', `console: ${session.by}`)
-    .where('at_ms', '>', clock.now() - hourMs)
+    .where('actor', '=', actor)
     .orderBy('seq', 'desc')
-    .limit(lookedAt)
-    .execute()
+  const newest = await credits.select('seq').limit(1).executeTakeFirst()
+  const sinceMs = clock.now() - hourMs
+  const rows = await credits.select('after_change').where('at_ms', '>', sinceMs).limit(lookedAt).execute()
   const before = rows.reduce((sum, row) => sum + creditedOf(row.after_change), 0n)
-  return rows.length >= lookedAt || before + now > unprovenCreditMicroUsd
+  if (rows.length >= lookedAt || before + now > unprovenCreditMicroUsd) return { isNeeded: true }
+  const key = `console-credit:${hashOfSecret(actor)}:${newest?.seq ?? 0}`
+  const fence: Op = { op: 'nonce', key, expiresAtMs: clock.now() + hourMs }
+  return { isNeeded: false, fence }
 }
 
 const creditedOf = (after: string | null): bigint => {

@@ -68,9 +68,10 @@ async function orRefused<Value>(run: () => Promise<Value>): Promise<Value> {
 /** Runs one of the operators' operations in the name of the session. */
 const operationRoute = (name: OperatorOperation): ConsoleRoute => ({
   ...needsOf(name),
-  async run({ body, session }, context) {
+  async run({ body, session, fence }, context) {
     refuseOwnersMember(name, body, session.role)
-    return orRefused(() => callOperator(operatorContext(context), name, body as never, `console: ${session.by}`))
+    const parts = { ...operatorContext(context), ...(fence ? { fence } : {}) }
+    return orRefused(() => callOperator(parts, name, body as never, `console: ${session.by}`))
   },
 })
 

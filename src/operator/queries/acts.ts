@@ -15,18 +15,23 @@ const sentences: Partial<Record<Refusal, string>> = {
   nothing_to_refund: 'There is nothing to refund: the ledger has no charge for this request.',
   refunded: 'This was already refunded.',
   job_moved: 'The job has just changed; check it, then try again.',
+  nonce_used: 'You have just done the same elsewhere; check it, then try again.',
 }
+
+export const refusedByLedger = (why: Refusal) => refuse(sentences[why] ?? `The ledger refused this: ${why}.`)
 
 /** Writes an action and its row of the log in one unit. If it throws `OperatorRefused`, neither is written. */
 export async function commitAct(context: OperatorContext, act: Act, ops: readonly Op[]): Promise<void> {
   const why = await tryAct(context, act, ops)
-  if (why !== null) throw refuse(sentences[why] ?? `The ledger refused this: ${why}.`)
+  if (why !== null) throw refusedByLedger(why)
 }
 
 /** Returns why the ledger refused; null if it did not. */
-export async function tryAct({ store, clock }: OperatorContext, act: Act, ops: readonly Op[]): Promise<Refusal | null> {
+export async function tryAct(context: OperatorContext, act: Act, ops: readonly Op[]): Promise<Refusal | null> {
+  const { store, clock, fence } = context
   const atMs = clock.now()
-  const outcome = await commitSurely(store, { id: `${uuidV7(atMs)}/act`, ops: [...ops, noteAct(act, atMs)] })
+  const whole = [...ops, ...(fence ? [fence] : []), noteAct(act, atMs)]
+  const outcome = await commitSurely(store, { id: `${uuidV7(atMs)}/act`, ops: whole })
   return outcome.ok ? null : outcome.why
 }
 

@@ -3,7 +3,7 @@ import type { CustomerDetails } from '#ledger/store/account-ops.ts'
 import { entryRefs, type Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { refuse } from '../operator-refused.ts'
-import { commitAct, tryAct } from './acts.ts'
+import { commitAct, refusedByLedger, tryAct } from './acts.ts'
 import { customerNamed } from './customers.ts'
 import type { OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
@@ -101,7 +101,7 @@ export async function creditCustomer(
   const why = await tryAct(context, noted, [credit])
   const isRepeated = why === 'ref_exists'
   if (isRepeated) await requireSameCredit(context, { account, amount, ref })
-  else if (why !== null) throw refuse(`The ledger refused this: ${why}.`)
+  else if (why !== null) throw refusedByLedger(why)
   const row = await store.read.selectFrom('account').select('posted').where('id', '=', account).executeTakeFirst()
   return { customer: account, balanceUsd: formatUsd(row?.posted ?? 0n), id, isRepeated }
 }

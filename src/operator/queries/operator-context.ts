@@ -1,6 +1,7 @@
 import type { Clock } from '#contract/time.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { Op } from '#ledger/store/units.ts'
 import type { OperatedBlocks } from './operated-blocks.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
@@ -18,6 +19,8 @@ export interface OperatorContext {
   payments?: OperatedPayments
   /** Runs queries without delaying requests; if absent, they run on this thread. */
   beside?: AskedBeside
+  /** Committed with an action, which it lets the ledger refuse. */
+  fence?: Op
 }
 
 /** What a look at a payment found. */

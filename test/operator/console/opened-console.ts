@@ -22,16 +22,17 @@ export async function openConsole(
   origins: [string, ...string[]] = [consoleUrl],
 ) {
   const service: OpenedService = await openService(options)
-  const fetch = service.service.openConsole(origins, {
-    ...(settingsFile ? { settingsFile } : {}),
-  })
-  const ask = async (path: string, init: RequestInit = {}, address = '127.0.0.1'): Promise<Response> => {
-    const headers = new Headers(init.headers)
-    if (!headers.has('host')) headers.set('host', new URL(consoleUrl).host)
-    if (typeof init.body === 'string') headers.set('content-length', `${Buffer.byteLength(init.body)}`)
-    const request = new Request(`${consoleUrl}${path}`, { ...init, headers })
-    return fetch(request, { incoming: { socket: { remoteAddress: address } } } as unknown as SocketBindings)
+  const asking = () => {
+    const fetch = service.service.openConsole(origins, { ...(settingsFile ? { settingsFile } : {}) })
+    return async (path: string, init: RequestInit = {}, address = '127.0.0.1'): Promise<Response> => {
+      const headers = new Headers(init.headers)
+      if (!headers.has('host')) headers.set('host', new URL(consoleUrl).host)
+      if (typeof init.body === 'string') headers.set('content-length', `${Buffer.byteLength(init.body)}`)
+      const request = new Request(`${consoleUrl}${path}`, { ...init, headers })
+      return fetch(request, { incoming: { socket: { remoteAddress: address } } } as unknown as SocketBindings)
+    }
   }
+  const ask = asking()
   const post = (path: string, body: unknown, headers: Record<string, string> = fromItself, address?: string) =>
     ask(
       path,
@@ -58,6 +59,8 @@ export async function openConsole(
   }
   return {
     ...{ service, ask, post, spend, newToken, signIn, headersOf },
+    /** Asks a second console on the same ledger, as that of another process. */
+    another: asking,
     /** Reads as this session. */
     get: (path: string, session: SignedIn) => ask(path, { headers: headersOf(session) }),
     act: (path: string, body: unknown, session: SignedIn) => post(path, body, headersOf(session)),

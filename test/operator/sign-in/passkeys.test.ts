@@ -260,6 +260,21 @@ describe('attacks on passkeys', () => {
     expect(await json(credit('1'))).toMatchObject(needs)
   })
 
+  test('O18: two processes count the credits of one operator together', async () => {
+    await opened.service.key(5)
+    const { rows } = await json<{ rows: { customer: string }[] }>(ask('/api/operator/customers', session))
+    const customer = rows[0]?.customer
+    const body = JSON.stringify({ customer, usd: '60', reason: 'A test' })
+    const headers = { 'content-type': 'application/json', ...headersOf(session) }
+    opened.service.clock.pass(5 * minuteMs + 1)
+    const consoles = [opened.ask, opened.another(), opened.another()]
+    const credit = (console: OpenedConsole['ask']) =>
+      status(console('/api/operator/customer.credit', { method: 'POST', body, headers }))
+    const atOnce = await Promise.all(consoles.map(credit))
+    expect(atOnce.filter(each => each === 200)).toHaveLength(1)
+    expect(await Promise.all(consoles.map(credit))).toEqual([403, 403, 403])
+  })
+
   test.each(['/api/sign-in', '/api/sign-in/passkey', '/api/your-sign-in/add-passkey', '/api/prove', '/api/prove/ways'])(
     'O6: %s from another page is refused',
     async path => {
