@@ -277,6 +277,7 @@ export const consoleThreats: readonly Threat[] = [
       shown(
         'operator/console/try-model.test.ts',
         'O21: probes are for owners, limited for all of them together, and only of engines that have one',
+        'O21: two processes count the probes together',
       ),
     ],
   },

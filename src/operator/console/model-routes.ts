@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { minuteMs } from '#contract/time.ts'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
+import type { Act } from '#ledger/accounts/operator-acts.ts'
+import type { Op } from '#ledger/store/units.ts'
 import type { ModelRow, ModelTried } from '#pages/console/models-wire.ts'
-import { commitAct } from '../queries/acts.ts'
+import { commitAct, refusedByLedger, tryAct } from '../queries/acts.ts'
 import type { Asked, ConsoleRoutes, RouteContext } from './console-route.ts'
 
 /**
@@ -60,11 +62,7 @@ async function tryOne({ body, session }: Asked, context: RouteContext): Promise<
       'Buy one with a key of your own, in a client.',
     )
   const act = { actor: `console: ${session.by}`, act: 'model.try' as const, subject: `${model}, ${upstream}` }
-  // Two probes at once must not both read the same history.
-  await context.inTurn(async () => {
-    await allowOne(context)
-    await commitAct(context, { ...act, before: { state } }, [])
-  })
+  await context.inTurn(() => begin(context, { ...act, before: { state } }))
   const beganMs = performance.now()
   const tried = await upstreams.tryOne(upstream)
   const tookMs = Math.round(performance.now() - beganMs)
@@ -84,19 +82,31 @@ async function tryOne({ body, session }: Asked, context: RouteContext): Promise<
 /** An image of 1,024 pixels on each side has two. */
 const shownBytes = 8 * 1024 * 1024
 
-async function allowOne({ store, clock }: Pick<RouteContext, 'store' | 'clock'>): Promise<void> {
+/** Writes the row that allows a probe. If another process did so first, its row counts, so this one is judged again. */
+async function begin(context: RouteContext, act: Act): Promise<void> {
+  for (;;) {
+    const why = await tryAct({ ...context, fence: await allowOne(context) }, act, [])
+    if (why === null) return
+    if (why !== 'nonce_used') throw refusedByLedger(why)
+  }
+}
+
+/** Returns a fence that is named after the newest probe, so that two processes cannot be allowed by the same history. */
+async function allowOne({ store, clock }: Pick<RouteContext, 'store' | 'clock'>): Promise<Op> {
+  const nowMs = clock.now()
   const begun = await store.read
     .selectFrom('operator_act')
-    .select('at_ms')
+    .select(['seq', 'at_ms'])
     .where('act', '=', 'model.try')
     .where('after_change', 'is', null)
-    .where('at_ms', '>', clock.now() - minuteMs)
-    .orderBy('seq')
+    .orderBy('seq', 'desc')
     .limit(triesPerMinute)
     .execute()
-  const [first] = begun
-  if (begun.length < triesPerMinute || !first) return
-  const seconds = Math.max(1, Math.ceil((first.at_ms + minuteMs - clock.now()) / 1_000))
+  const [newest] = begun
+  const oldest = begun[triesPerMinute - 1]
+  if (!oldest || oldest.at_ms <= nowMs - minuteMs)
+    return { op: 'nonce', key: `model-try:${newest?.seq ?? 0}`, expiresAtMs: nowMs + minuteMs }
+  const seconds = Math.max(1, Math.ceil((oldest.at_ms + minuteMs - nowMs) / 1_000))
   throw new PageRefusal(
     ...([
       429,

@@ -154,3 +154,15 @@ test('O21: probes are for owners, limited for all of them together, and only of 
   opened.service.clock.pass(60_001)
   expect((await attempt({ model: 'one', upstream: 'near' })).status).toBe(200)
 })
+
+test('O21: two processes count the probes together', async () => {
+  for (let each = 0; each < triesPerMinute - 2; each++) await attempt({ model: 'one', upstream: 'near' })
+  const headers = { 'content-type': 'application/json', ...opened.headersOf(owner) }
+  const body = JSON.stringify({ model: 'one', upstream: 'near' })
+  const consoles = [opened.ask, opened.another(), opened.another(), opened.another()]
+  const answers = await Promise.all(
+    consoles.map(console => console('/api/models/try', { method: 'POST', body, headers })),
+  )
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429])
+  expect(server.seen).toHaveLength(triesPerMinute)
+})
