@@ -21,15 +21,15 @@ test('at the real service two agents on one journal refill once, ahead of need a
     await chat(0)
     expect(await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(chat))).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     const [{ wallet } = expect.fail()] = agents
-    // The refill goes on beside the calls.
-    await vi.waitFor(
-      async () =>
-        expect((await wallet.receipts(9)).map(({ state, purpose }) => [state, purpose])).toEqual([
-          ['confirmed', 'Credit below 8.00 USD, automatic refill'],
-          ['confirmed', 'A chat with demo-chat'],
-        ]),
-      { timeout: 60_000, interval: 200 },
-    )
+    // The refill goes on beside the calls. Where it failed, the wallet says why.
+    const paid = async () =>
+      expect((await wallet.receipts(9)).map(({ state, purpose }) => [state, purpose])).toEqual([
+        ['confirmed', 'Credit below 8.00 USD, automatic refill'],
+        ['confirmed', 'A chat with demo-chat'],
+      ])
+    await vi.waitFor(paid, { timeout: 60_000, interval: 200 }).catch(async error => {
+      throw new Error((await wallet.status()).next ?? 'The wallet says nothing of a refill.', { cause: error })
+    })
     const { creditMicroUsd, refill } = await wallet.status()
     expect(Number(creditMicroUsd) / 1e6).toBeCloseTo(10, 1)
     expect(refill).toEqual({ below: 8_000_000n, by: 5_000_000n })

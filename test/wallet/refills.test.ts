@@ -82,6 +82,16 @@ function refillsContract(openStore: OpenTestStore): void {
     expect(service.settled.size).toBe(2)
   })
 
+  test('an answer of right after the last payment calls for a refill, however long the journal takes to decide', async () => {
+    const { wallet, service } = await setUp({ cooldownMs: 0 })
+    await wallet.pay(order(), service.send)
+    await store.advance(5_000)
+    // A millisecond passes whenever it is asked; the request was sent 2 ms after the payment.
+    let agoMs = 4_997
+    await wallet.refill({ balanceMicroUsd: usd(0.1), agoMs: () => ++agoMs }, offers, service.send)
+    expect((await wallet.receipts(9)).map(({ occasion }) => occasion)).toEqual(['refill', 'after-402'])
+  })
+
   test('a payment that comes while the service is asked is enough, however long that takes', async () => {
     const { wallet, service } = await setUp({ cooldownMs: 0 })
     const slowly = async () => {

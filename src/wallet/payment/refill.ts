@@ -87,15 +87,27 @@ const faultOf = (error: unknown): string =>
  */
 async function takeTurn(refilling: Refilling): Promise<number | null> {
   const { records } = refilling.context
-  if ((await records.read(nowMs => judge(refilling, nowMs))).kind === 'nothing') return null
+  if ((await records.read(nowMs => judge(refilling, timesOf(refilling, nowMs)))).kind === 'nothing') return null
   return records.decide(function* (nowMs) {
-    const judged = yield* judge(refilling, nowMs)
+    // Computed once. Computed again after the statements, it would be earlier by the time that they took. It could then
+    // be before the last payment, which would count as this refill.
+    const times = timesOf(refilling, nowMs)
+    const judged = yield* judge(refilling, times)
     if (judged.kind === 'seen') yield* refillSeen(placeOf(refilling))
     if (judged.kind === 'unseen') yield* halt(refilling, judged, nowMs)
     if (judged.kind === 'due') yield* takeRefillTurn(placeOf(refilling), nowMs + limits.refillAgainMs)
-    return judged.kind === 'due' ? nowMs - refilling.seen.agoMs() : null
+    return judged.kind === 'due' ? times.sentAtMs : null
   })
 }
+
+/** By the clock of the journal. */
+interface Times {
+  nowMs: number
+  /** When the answer's request was sent. */
+  sentAtMs: number
+}
+
+const timesOf = ({ seen }: Refilling, nowMs: number): Times => ({ nowMs, sentAtMs: nowMs - seen.agoMs() })
 
 interface Unseen {
   kind: 'unseen'
@@ -110,13 +122,12 @@ type Judged = { kind: 'nothing' | 'seen' | 'due' } | Unseen
  * Decides what to do about the credit that an answer reports. The answer reflects only payments that were made before
  * its request was sent.
  */
-function* judge(refilling: Refilling, nowMs: number): Work<Judged> {
+function* judge(refilling: Refilling, { nowMs, sentAtMs }: Times): Work<Judged> {
   const { context, refill, address, seen } = refilling
   const { origin, cooldownMs } = context.policy
   const nothing: Judged = { kind: 'nothing' }
   const row = yield* refillRow(placeOf(refilling))
   if (row?.isHalted) return nothing
-  const sentAtMs = nowMs - seen.agoMs()
   if (row?.paymentId) {
     const shown = yield* whetherShown(row, seen, sentAtMs)
     if (shown) return shown
