@@ -84,7 +84,7 @@ export class BucketMediaStore implements MediaStore {
   /** Ends an earlier upload whose process died; this process has the job's lease. */
   async #uploadParts(file: FileHandle, key: string, size: number, given: { mimeType?: string; signal: AbortSignal }) {
     const { signal } = given
-    for (const left of await this.#bucket.uploads(key, signal)) await this.#bucket.abortUpload(left.key, left.id)
+    await this.#bucket.abortUploads(key, signal)
     const id = await this.#bucket.beginUpload(key, given)
     const bytes = Math.max(partBytes, Math.ceil(size / mostParts))
     try {
@@ -95,7 +95,8 @@ export class BucketMediaStore implements MediaStore {
       }
       await this.#bucket.endUpload(key, { id, tags, signal }).catch(error => this.#requireEnded(error, key, size))
     } catch (error) {
-      // If the abort fails, the sweep or the bucket's rule aborts the upload later.
+      // If the abort fails, the sweep or the bucket's rule aborts the upload later, like one that was given up while it
+      // began.
       await this.#bucket.abortUpload(key, id).catch(() => undefined)
       throw error
     }

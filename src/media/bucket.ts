@@ -33,6 +33,8 @@ interface Asked {
   signal?: AbortSignal
   /** Accepted statuses in addition to 2xx. */
   fine?: readonly number[]
+  /** Runs before each repeat of a request that leaves something behind if its answer is lost. */
+  beforeRepeat?: () => Promise<void>
 }
 
 /**
@@ -51,8 +53,8 @@ export class Bucket {
   }
 
   /**
-   * Returns the answer with an unread body. Every request can be repeated, because it writes the same bytes to the same
-   * name.
+   * Returns the answer with an unread body. A request can be repeated, because it writes the same bytes to the same
+   * name. A request that begins something new has a `beforeRepeat`.
    */
   async ask(asked: Asked): Promise<Response> {
     for (let attempt = 1, waitMs = retryMs; ; attempt++, waitMs = Math.min(waitMs * 2, retryMostMs)) {
@@ -65,6 +67,7 @@ export class Bucket {
         if (!(error instanceof BucketError) || !isTransient(error) || attempt >= attempts) throw error
       }
       await sleep(waitMs, undefined, asked.signal ? { signal: asked.signal } : {})
+      await asked.beforeRepeat?.()
     }
   }
 
@@ -110,8 +113,13 @@ export class Bucket {
     }))
   }
 
+  /**
+   * Returns the id of a new upload. An upload whose answer was lost has an id that nobody knows, so it is found and
+   * aborted before the next attempt. Only one process may upload a key at a time.
+   */
   async beginUpload(key: string, { mimeType, signal }: PutOptions): Promise<string> {
-    const asked = { method: 'POST' as const, key, query: { uploads: '' }, headers: typed(mimeType) }
+    const beforeRepeat = () => this.abortUploads(key, signal)
+    const asked = { method: 'POST' as const, key, query: { uploads: '' }, headers: typed(mimeType), beforeRepeat }
     const id = element(await (await this.ask({ ...asked, ...(signal ? { signal } : {}) })).text(), 'UploadId')
     if (!id) throw new BucketError('beginning an upload', { status: 200, code: 'NoUploadId' })
     return id
@@ -141,6 +149,11 @@ export class Bucket {
 
   async abortUpload(key: string, id: string): Promise<void> {
     await drained(this.ask({ method: 'DELETE', key, query: { uploadId: id }, fine: [404] }))
+  }
+
+  /** Aborts every unfinished upload of this key. */
+  async abortUploads(key: string, signal?: AbortSignal): Promise<void> {
+    for (const left of await this.uploads(key, signal)) await this.abortUpload(left.key, left.id)
   }
 
   /** An address at which anyone can read the object for this many seconds. */
