@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { type SpawnedServe, spawnServe } from './spawned-serve.ts'
+
+vi.setConfig({ testTimeout: 120_000 })
 
 const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'farebox.mjs')
 const run = promisify(execFile)
@@ -27,8 +28,9 @@ models:
     upstreams: [{ engine: demo }]
 `
 
-const console = (...args: string[]) =>
-  run(process.execPath, [launcher, 'console', '--data', join(served?.folder ?? '', '.farebox'), ...args])
+const console = (...args: string[]) => consoleOf(served, ...args)
+const consoleOf = (of: SpawnedServe | null, ...args: string[]) =>
+  run(process.execPath, [launcher, 'console', '--data', join(of?.folder ?? '', '.farebox'), ...args])
 
 async function begin(link: string) {
   const { origin, hash } = new URL(link)
@@ -66,29 +68,29 @@ test('a link from the terminal opens the console beside the API', async () => {
   expect((await console('--sign-out')).stdout).toBe('Ended 1 session.\n')
   expect((await me()).status).toBe(401)
   expect(JSON.stringify(served.log)).not.toContain(new URL(stdout.trim()).hash.slice(1))
-}, 60_000)
+})
 
-test('where the usual port is taken, links name another one; `admin: false` has none', async () => {
-  const other = createServer()
-  await new Promise<void>(resolve => {
-    other.once('error', () => resolve()).listen(8405, '127.0.0.1', () => resolve())
-  })
+test('of two services on one machine, at most one has the usual port, and links to each work', async () => {
+  // Other tests have services too: which of them all has the usual port changes while this one runs.
+  served = await spawnServe(config(''))
+  const other = await spawnServe(config(''))
   try {
-    served = await spawnServe(config(''))
-    const { stdout } = await console()
-    expect(new URL(stdout.trim()).port).not.toBe('8405')
-    expect((await begin(stdout.trim())).status).toBe(200)
+    const links = await Promise.all([served, other].map(async each => (await consoleOf(each)).stdout.trim()))
+    for (const link of links) expect((await begin(link)).status).toBe(200)
+    expect(new Set(links.map(link => new URL(link).port)).size).toBe(2)
   } finally {
-    other.close()
+    await other.dispose()
   }
-  await served.dispose()
+})
+
+test('`admin: false` has no console', async () => {
   served = await spawnServe(config('admin: false'))
   await expect(console()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('has no console') })
-}, 60_000)
+})
 
 test('an address that other machines reach is refused before anything is served', async () => {
   await expect(spawnServe(config('admin: { listen: "0.0.0.0:8405" }'))).rejects.toThrow(/Must be a loopback address/)
-}, 60_000)
+})
 
 test('owners see what the file says now: its models, its faults, and what waits for a restart', async () => {
   const first = config('admin: { listen: "127.0.0.1:0" }')
@@ -106,7 +108,7 @@ test('owners see what the file says now: its models, its faults, and what waits 
     facts: null,
     faults: [{ line: 9, field: 'models[0].price.outputPerMillionUsd' }],
   })
-}, 60_000)
+})
 
 test('owners change a price and turn a model off in the file, and the service runs by it at once', async () => {
   const first = config('admin: { listen: "127.0.0.1:0" }').replace('a demonstration', 'word-of-the-file')
@@ -137,7 +139,7 @@ test('owners change a price and turn a model off in the file, and the service ru
     { before: { lines: [expect.stringContaining('0.2 }')] }, after: { lines: [expect.stringContaining('0.15 }')] } },
   ])
   expect(JSON.stringify(rows)).not.toContain('word-of-the-file')
-}, 60_000)
+})
 
 interface Listed {
   model_spec: { pricing: { output: { usd: number } } }
