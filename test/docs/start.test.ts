@@ -6,12 +6,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { assistant } from '../journeys/conversation.ts'
+import { freePort } from '../postgres/cluster.ts'
 import { blocksOf, commandsOf, root } from './pages.ts'
 
 let folder = ''
@@ -34,10 +34,7 @@ async function openClone() {
     'openapi.yaml',
   ])
     await symlink(join(root, name), join(folder, name))
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  port = (server.address() as { port: number }).port
-  await new Promise(resolve => server.close(resolve))
+  port = await freePort()
   recording = []
 }
 

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../postgres/cluster.ts'
 import { farebox, type SpawnedUp, spawnUp } from './spawned-up.ts'
 
 /** Processes, stdio, a chain, a ledger on disk and an MP4, all as a user meets them. */
@@ -117,15 +116,6 @@ describe('what cannot start says so in one sentence', () => {
     await up.dispose()
   }, 60_000)
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** Duration in the movie header (`mvhd`), version 0. */
 function movieSeconds(bytes: Buffer): number {
