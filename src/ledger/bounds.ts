@@ -20,10 +20,12 @@ export const checkpointTokens = 256
 /**
  * How often open charges are checked, and how many of them may report their cost per round: counting a prompt for the
  * first time takes a millisecond or more, and blocks all other requests. With more than 256 streams, the others wait
- * for their turn.
+ * for their turn. A round that is late, because the machine is busy, also has the turns of the rounds that it replaces,
+ * up to those of `checkpointMs`.
  */
 export const renewalTickMs = 250
 export const checkpointsATick = 32
+export const mostTicksAtOnce = checkpointMs / renewalTickMs
 
 /**
  * How old a read balance may be when it is used for the hold of the same request. If the body arrives slowly, the

@@ -5,7 +5,7 @@ import { OpenList } from '#host/async.ts'
 import { forThisSpan, type WithinSpan, withSpan } from '#host/tracing/tracing.ts'
 import { availableOf } from '../accounts/balances.ts'
 import { endedKeys } from '../accounts/keys.ts'
-import { checkpointsATick, holdLeaseMs, renewalTickMs } from '../bounds.ts'
+import { checkpointsATick, holdLeaseMs, mostTicksAtOnce, renewalTickMs } from '../bounds.ts'
 import { commitSurely, type Store } from '../store/store.ts'
 import type { Line } from '../store/units.ts'
 import { Charge } from './charge.ts'
@@ -31,6 +31,7 @@ export class Charges {
   readonly #parts: ChargeParts
   readonly #open = new OpenList<Charge>()
   #renewal: NodeJS.Timeout | null = null
+  #renewedAtMs: number | null = null
   #whenIdle: (() => void)[] = []
   #writeOffs = { charges: 0, microUsd: zeroUsd }
 
@@ -89,7 +90,7 @@ export class Charges {
     const open = this.#open.all()
     // The ones that have waited longest come first, so that each gets its turn.
     const due = open.filter(charge => charge.isCheckpointDue).sort((one, other) => one.lookedAtMs - other.lookedAtMs)
-    const metered = due.slice(0, checkpointsATick)
+    const metered = due.slice(0, this.#turns())
     const old = open.filter(charge => charge.isLeaseOld && !metered.includes(charge))
     await this.#stopEndedKeys([...metered, ...old])
     const renewals = [
@@ -102,6 +103,14 @@ export class Charges {
     }
     const outcomes = await this.#parts.store.commit(renewals.flatMap(({ unit }) => unit ?? [])).catch(tell)
     for (const [index, { charge }] of renewals.entries()) charge.renewed(outcomes?.[index])
+  }
+
+  /** How many charges may report their cost in this round. */
+  #turns(): number {
+    const nowMs = this.#parts.clock.now()
+    const ticks = Math.round((nowMs - (this.#renewedAtMs ?? nowMs)) / renewalTickMs)
+    this.#renewedAtMs = nowMs
+    return checkpointsATick * Math.min(Math.max(ticks, 1), mostTicksAtOnce)
   }
 
   /** A revoked or expired key pays for no more of a stream. A failed check is repeated with the next renewal. */

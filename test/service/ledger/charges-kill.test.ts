@@ -143,13 +143,29 @@ describe('many calls at once', () => {
 
   test('those that were not written down for long come before those that just were', async () => {
     let owed = 5n
-    const charges = await openCharges(40, () => [lineOf(owed)])
+    const charges = await openCharges(296, () => [lineOf(owed)])
     clock.pass(2_000)
-    await charges.renew()
+    for (let tick = 0; tick < 8; tick++) {
+      await charges.renew()
+      clock.pass(250)
+    }
+    expect(await written()).toBe(256)
+    // The first ones are due again.
     owed = 6n
-    clock.pass(2_000)
     await charges.renew()
-    expect(await written()).toBe(40)
+    expect(await written()).toBe(288)
+  })
+
+  test.each([
+    ['a second', 1_000, 128],
+    ['ten seconds', 10_000, 256],
+  ])('a round that is %s late has the turns of those that it replaces, up to 256', async (_late, ms, turns) => {
+    const charges = await openCharges(296, () => [lineOf(5n)])
+    clock.pass(2_000 - 250)
+    await charges.renew()
+    clock.pass(ms)
+    await charges.renew()
+    expect(await written()).toBe(turns)
   })
 
   test('no lease lapses, whoever has had a turn', async () => {
