@@ -131,11 +131,13 @@ export class Campaign {
     const { victim = 'server', isArmed, mayComplain, mayFail = false } = plan
     const { main, sibling } = this.#servers
     const { process: server } = main
-    let isOver = false
+    let killedAtMs = Number.POSITIVE_INFINITY
+    const isKilled = () => killedAtMs < Number.POSITIVE_INFINITY
     const round: Round = {
       ...this.#round(callers),
-      isOver: () => isOver || server.hasEnded,
-      mayBreak: () => isOver || isArmed,
+      isOver: () => isKilled() || server.hasEnded,
+      killedAtMs: () => killedAtMs,
+      mayBreak: () => isKilled() || isArmed,
       mayFail: () => mayFail,
     }
     const load = startLoad(plan.mix, round, this.#servers.baseUrls)
@@ -146,7 +148,7 @@ export class Campaign {
       )
     const seeded = this.#seeded('kill')
     await plan.untilKill({ server, sibling: sibling?.process ?? null, round, seeded, isAnswered })
-    isOver = true
+    killedAtMs = Date.now()
     if (mayComplain) this.#servers.outliveTrouble()
     await this.#kill(victim, mayComplain)
     this.#kills++
@@ -235,6 +237,7 @@ export class Campaign {
       book: this.#book,
       seeded: this.#seeded,
       isOver: () => false,
+      killedAtMs: () => Number.POSITIVE_INFINITY,
       mayBreak: () => false,
       mayFail: () => false,
       budget: { ...bounds.budgetAtStart },

@@ -1,5 +1,5 @@
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { quotedCharacters } from './bounds.ts'
+import { commitMs, lostMs, quotedCharacters } from './bounds.ts'
 
 /** What a load does; each has a column in the table. */
 export const loadKinds = [
@@ -138,6 +138,8 @@ export class LoadRecords {
   readonly deadHolds = new Map<string, DeadHold>()
   /** When streams that are being read brought their first piece. */
   readonly reading = new Set<{ sinceMs: number }>()
+  /** Whole chats that were slow, or have no answer yet. */
+  readonly #chats = new Set<{ sinceMs: number; endMs: number }>()
   /** Requests of which we know nothing at all: each may have cost something, once. */
   readonly unanswered = noneOfEach()
   readonly acknowledged = noneOfEach()
@@ -160,6 +162,22 @@ export class LoadRecords {
     if (this.charges.has(requestId)) this.surprises.push(`Two requests were both called ${requestId}.`)
     this.charges.set(requestId, costMicroUsd)
     this.count(kind)
+  }
+
+  /** Returns what to call when it has ended. */
+  beginChat(): () => void {
+    const chat = { sinceMs: Date.now(), endMs: Number.POSITIVE_INFINITY }
+    this.#chats.add(chat)
+    return () => {
+      chat.endMs = Date.now()
+      if (chat.endMs - chat.sinceMs < commitMs) this.#chats.delete(chat)
+    }
+  }
+
+  /** How long the slowest of the chats around this time had taken by then. */
+  slowestChat(atMs: number): { slowestMs: number } {
+    const around = [...this.#chats].filter(({ sinceMs, endMs }) => sinceMs < atMs && endMs > atMs - lostMs)
+    return { slowestMs: Math.max(0, ...around.map(({ sinceMs, endMs }) => Math.min(endMs, atMs) - sinceMs)) }
   }
 
   surprise(kind: LoadKind, what: string): void {

@@ -26,6 +26,8 @@ export interface Round {
   seeded(name: string): Seeded
   /** Loads begin nothing more; what is under way may be cut by the kill. */
   isOver(): boolean
+  /** When a server was about to be killed; infinite before that, and where the server dies by itself. */
+  killedAtMs(): number
   /** Whether the server may be killed at any moment, so that a missing answer is no surprise. */
   mayBreak(): boolean
   /** Whether the store may be away: then an answer of 500 or above is no surprise, and may have cost something, once. */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { aheadTokens, commitMs, lostMs, lostTokens } from '../bounds.ts'
 import { LoadRecords } from '../load-records.ts'
 import { brokenStream } from '../loads/broken-stream.ts'
@@ -114,7 +114,30 @@ test('a broken stream owes what came well before its break, but for the tokens b
   const brokeAtMs = 100_000
   const piece = (beforeMs: number, words: number) => ({ atMs: brokeAtMs - beforeMs, text: ' so'.repeat(words) })
   const [early, late, last] = [piece(lostMs, 100), piece(commitMs, 400), piece(0, 50)]
-  const slow = brokenStream([early, last], brokeAtMs, 9)
+  const broke = { atMs: brokeAtMs, bodyBytes: 9, slowestMs: 0 }
+  const slow = brokenStream([early, last], broke)
   expect(slow).toEqual({ leastTokens: 100, mostTokens: 150 + aheadTokens, bodyBytes: 9 })
-  expect(brokenStream([early, late, last], brokeAtMs, 9).leastTokens).toBe(500 - lostTokens)
+  expect(brokenStream([early, late, last], broke).leastTokens).toBe(500 - lostTokens)
+  // On a machine where whole chats take longer than commits may.
+  expect(brokenStream([early, last], { ...broke, slowestMs: commitMs + 1 }).leastTokens).toBe(0)
+})
+
+test('the slowest chat is one that was slow around the break, or still had no answer', () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+  onTestFinished(() => void vi.useRealTimers())
+  const book = new LoadRecords()
+  const chat = (ms: number) => {
+    const ended = book.beginChat()
+    vi.advanceTimersByTime(ms)
+    ended()
+  }
+  chat(commitMs - 1)
+  expect(book.slowestChat(Date.now())).toEqual({ slowestMs: 0 })
+  chat(commitMs)
+  expect(book.slowestChat(Date.now())).toEqual({ slowestMs: commitMs })
+  vi.advanceTimersByTime(lostMs)
+  expect(book.slowestChat(Date.now())).toEqual({ slowestMs: 0 })
+  book.beginChat()
+  vi.advanceTimersByTime(9_000)
+  expect(book.slowestChat(Date.now())).toEqual({ slowestMs: 9_000 })
 })

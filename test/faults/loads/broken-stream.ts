@@ -49,7 +49,9 @@ async function streamOnce(round: Round, key: string, asked: object): Promise<voi
   }
   if (!round.mayBreak()) book.surprise('stream', `broke off while the server was alive (${request})`)
   if (read.end === 'failed' || (round.mayFail() && !round.isOver())) return
-  const broken = brokenStream(read.pieces, Date.now(), JSON.stringify(body).length)
+  // A reader on a busy machine notices late that its server was killed.
+  const atMs = Math.min(Date.now(), round.killedAtMs())
+  const broken = brokenStream(read.pieces, { atMs, bodyBytes: JSON.stringify(body).length, ...book.slowestChat(atMs) })
   // While the store was away nothing was written down.
   book.broken.set(request, round.mayFail() ? { ...broken, leastTokens: 0 } : broken)
 }
@@ -91,12 +93,20 @@ async function readPieces(round: Round, response: Response): Promise<Read> {
   return read
 }
 
+interface Break {
+  atMs: number
+  bodyBytes: number
+  /** The time that a whole chat took meanwhile, which needs two commits: a checkpoint can take as long. */
+  slowestMs: number
+}
+
 /** What its charge has to be worth, whatever the service has written down. */
-export function brokenStream(pieces: readonly Piece[], brokeAtMs: number, bodyBytes: number): BrokenStream {
+export function brokenStream(pieces: readonly Piece[], { atMs: brokeAtMs, bodyBytes, slowestMs }: Break): BrokenStream {
+  const lateMs = Math.max(0, slowestMs - bounds.commitMs)
   const tokensBefore = (ms: number) =>
     encode(
       pieces
-        .filter(({ atMs }) => atMs <= brokeAtMs - ms)
+        .filter(({ atMs }) => atMs <= brokeAtMs - ms - lateMs)
         .map(({ text }) => text)
         .join(''),
     ).length

@@ -82,10 +82,12 @@ export async function chatOnce(
   headers: Record<string, string>,
 ): Promise<void> {
   const { book } = round
+  const ended = book.beginChat()
   const response = await send(round, { kind, path: '/chat/completions', headers, body: chatOf(seeded, 400) })
+  const body = response?.status === 200 ? await textOf(response) : null
+  ended()
   if (!response) return
   if (response.status !== 200) return void (await refused(round, kind, response))
-  const body = await textOf(response)
   // A body that broke off is no acknowledgement.
   if (body === null) return void book.open.add(requestIdOf(response))
   const cost = costOf(JSON.parse(body))
