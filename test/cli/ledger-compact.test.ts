@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -145,20 +145,32 @@ test.each([
   expect((await compact(...args)).code).toBe(2)
 })
 
-test('a command that is killed in the middle loses nothing, and the next one goes on', {
-  timeout: 120_000,
-}, async () => {
-  await write(database(), 12_000)
-  const before = await audit(dataFolder(root).database)
-  const exported = (await runCommand(['ledger', 'export', '--data', root])).stdout
+/** Returns the signal that ended it; null where it came too late. */
+async function compactUntilKilled(afterMs: number): Promise<NodeJS.Signals | null> {
   const killed = spawn(process.execPath, [launcher, 'ledger', 'compact', '--data', root], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const ended = once(killed, 'close')
   for await (const text of killed.stderr)
-    if (`${text}`.includes('Compacting entries.')) setTimeout(() => killed.kill('SIGKILL'), 150)
-  await ended
-  expect(killed.signalCode).toBe('SIGKILL')
+    if (`${text}`.includes('Compacting entries.')) setTimeout(() => killed.kill('SIGKILL'), afterMs)
+  const [code] = await ended
+  expect(code ?? 0).toBe(0)
+  return killed.signalCode
+}
+
+test('a command that is killed in the middle loses nothing, and the next one goes on', {
+  timeout: 240_000,
+}, async () => {
+  await write(database(), 12_000)
+  const before = await audit(dataFolder(root).database)
+  const exported = (await runCommand(['ledger', 'export', '--data', root])).stdout
+  const copy = join(root, 'copy')
+  await cp(join(root, 'service'), copy, { recursive: true })
+  // On a busy machine a kill may come when the command has ended: then it is done again, and killed sooner.
+  for (let afterMs = 150; (await compactUntilKilled(afterMs)) !== 'SIGKILL'; afterMs /= 2) {
+    await rm(join(root, 'service'), { recursive: true })
+    await cp(copy, join(root, 'service'), { recursive: true })
+  }
   const between = await audit(dataFolder(root).database)
   expect(between).toMatchObject({ ok: true, systemMicroUsd: before.systemMicroUsd })
   expect((await compact()).code).toBe(0)
