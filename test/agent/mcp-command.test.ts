@@ -38,7 +38,7 @@ test('without a key it starts and lists, touches nothing, and paid tools name th
   } finally {
     await client.close()
   }
-}, 30_000)
+})
 
 test('with a wallet and a named payee it pays for a chat; the key stands nowhere in what it says', async () => {
   const service = await pretendService()
@@ -58,7 +58,7 @@ test('with a wallet and a named payee it pays for a chat; the key stands nowhere
     await client.close()
     await service.close()
   }
-}, 30_000)
+})
 
 test('a wrong setting ends it with 2 and one sentence that names it', async () => {
   const child = spawn(process.execPath, [bin, 'mcp'], { env: { PATH: '', FAREBOX_WALLET_KEY: 'abc' } })
@@ -69,7 +69,7 @@ test('a wrong setting ends it with 2 and one sentence that names it', async () =
   ])
   expect([code, told]).toEqual([2, ''])
   expect(said).toMatch(/^FAREBOX_WALLET_KEY is not an EVM private key/)
-}, 30_000)
+})
 
 test('an encrypted wallet opens with a passphrase file that its owner alone may read', async () => {
   const service = await pretendService()
@@ -98,7 +98,7 @@ test('an encrypted wallet opens with a passphrase file that its owner alone may 
   } finally {
     await service.close()
   }
-}, 30_000)
+})
 
 test('--data names the folder of the wallet, before the environment does', async () => {
   const folder = temporaryFolder()
@@ -110,4 +110,4 @@ test('--data names the folder of the wallet, before the environment does', async
   } finally {
     await client.close()
   }
-}, 30_000)
+})

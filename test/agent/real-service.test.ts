@@ -52,7 +52,7 @@ test('the stock client of OpenAI pays by agent.fetch: models, a chat after a 402
   expect(text).toBeTruthy()
   expect(tokens).toBeGreaterThan(0)
   expect(await agent.wallet.receipts(10)).toMatchObject([{ state: 'confirmed', amountMicroUsd: 5_000_000n }])
-}, 30_000)
+})
 
 test('a foreign origin gets no request', async () => {
   await expect(agent.fetch('https://example.com/api/v1/models')).rejects.toThrow(/only/)
@@ -164,7 +164,7 @@ test('an image asks for consent with the whole text, and the same request then g
   })
   expect(output.job_id).toMatch(/^job_/)
   expect(asked).toMatchObject([{ kind: 'consent', provider: 'demo', faceMediaRoles: ['image'] }])
-}, 30_000)
+})
 
 test('limits, status and receipts agree with what happened', async () => {
   const limits = await call('limits', { model: 'demo-chat' })

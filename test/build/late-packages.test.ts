@@ -79,4 +79,4 @@ test('requests, forms, sockets and token counts work from their first use to the
     tokens: [4, 'The tide turns.'],
     afterItsWork: 'ClientDestroyedError',
   })
-}, 30_000)
+})

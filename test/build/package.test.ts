@@ -99,7 +99,7 @@ test('its MCP server lists its tools and checks what they are called with', asyn
   } finally {
     await server.end()
   }
-}, 30_000)
+})
 
 test('its MCP server lists its tools before a file of zod is read, which would be a third of its start', async () => {
   const refusing = `import { registerHooks } from 'node:module'
@@ -124,7 +124,7 @@ registerHooks({ load(url, context, next) {
   } finally {
     await server.end()
   }
-}, 30_000)
+})
 
 /** Of a service with one model, whose data are in a folder of this name. */
 async function writeConfig(name: string): Promise<string> {
@@ -164,7 +164,7 @@ registerHooks({ load(url, context, next) {
   await whileServing(config, telling, async next => {
     expect([await next(), await next()]).toEqual(['ready', 'tables'])
   })
-}, 30_000)
+})
 
 test('serve answers without Node’s own `fetch`, which is loaded when a page needs it', async () => {
   const config = await writeConfig('without-fetch')
@@ -229,7 +229,7 @@ registerHooks({ load(url, context, next) {
   } finally {
     await server.end()
   }
-}, 30_000)
+})
 
 test.each(['agent', 'contract', 'toolkit', 'service'])('its entry point %s opens', async entry => {
   const name = entry === 'agent' ? 'farebox' : `farebox/${entry}`

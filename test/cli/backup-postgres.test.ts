@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postgresEnvironment } from '#cli/backup/postgres-tools.ts'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets, readFolderSecrets, type Secrets } from '#cli/data/folder-secrets.ts'
@@ -83,7 +83,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     }
     const load = Promise.all([one(), one(), one()])
     load.catch(() => undefined)
-    await vi.waitFor(() => expect(acknowledged.length).toBeGreaterThan(10), { timeout: 20_000 })
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(10)
     const before = [...acknowledged]
     const made = await run(source, 'backup', file, '--with-secret')
     const after = acknowledged.length

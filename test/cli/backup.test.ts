@@ -99,7 +99,7 @@ describe('a restore drill', () => {
   test('under load: what was acknowledged before is there, nothing is half, and a new start goes on with it', async () => {
     const key = await service.key(1_000)
     const chats = load(key)
-    await vi.waitFor(() => expect(chats.acknowledged.length).toBeGreaterThan(10), { timeout: 20_000 })
+    await expect.poll(() => chats.acknowledged.length).toBeGreaterThan(10)
     const before = [...chats.acknowledged]
     // A process of its own, as an operator's is.
     const made = await farebox('backup', file, '--with-secret', '--data', source)
@@ -203,7 +203,7 @@ describe('a backup', () => {
     for (const afterMs of [0, 10, 40]) {
       const child = spawn(process.execPath, [launcher, 'backup', file, '--data', source], { stdio: 'ignore' })
       const gone = once(child, 'exit')
-      await vi.waitUntil(() => existsSync(`${file}.part`) || existsSync(file), { timeout: 10_000, interval: 1 })
+      await vi.waitUntil(() => existsSync(`${file}.part`) || existsSync(file), { timeout: 50_000, interval: 1 })
       await sleep(afterMs)
       child.kill('SIGKILL')
       await gone

@@ -49,7 +49,7 @@ test('any program that takes a base URL and a key is paid for, until the proxy i
   expect(answer.choices[0]?.message.content).toBe('answer 1')
   proxy.stop()
   expect(await proxy.ended).toBe(0)
-}, 30_000)
+})
 
 test('a token that its owner set is not printed', async () => {
   const { env } = await walletEnvironment()
@@ -57,7 +57,7 @@ test('a token that its owner set is not printed', async () => {
   const said = [await proxy.line(), await proxy.line(), await proxy.line()].join('\n')
   expect(said).toMatch(/export OPENAI_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1/)
   expect(said).not.toContain('chosen-by-its-owner')
-}, 30_000)
+})
 
 test('--data names the folder of the wallet, before the environment does', async () => {
   const folder = temporaryFolder()

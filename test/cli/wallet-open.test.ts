@@ -62,7 +62,7 @@ describe('the opener', { tags: ['posix'] }, () => {
     }
     const stop = new AbortController()
     const command = typedInto(['wallet', 'open', '--data', agent.stateFolder], [], env, { signal: stop.signal })
-    await expect.poll(() => existsSync(seen), { timeout: 20_000 }).toBe(true)
+    await expect.poll(() => existsSync(seen)).toBe(true)
     const told = await readFile(seen, 'utf8')
     const [count, file = ''] = told.split('\n')
     expect(count).toBe('1')

@@ -101,7 +101,7 @@ test('a chain that was killed resumes from the state that it saved last', async 
   const { child } = await ownerProcess(dataDir)
   const { state } = chainFolderOf(dataDir)
   const mintedAtMs = Date.now()
-  await vi.waitFor(async () => expect((await stat(state)).mtimeMs).toBeGreaterThan(mintedAtMs), 10_000)
+  await vi.waitFor(async () => expect((await stat(state)).mtimeMs).toBeGreaterThan(mintedAtMs), 30_000)
   await killChain(dataDir)
   child.kill('SIGKILL')
   await once(child, 'exit')

@@ -41,8 +41,7 @@ function start() {
     messages,
     errors: () => errors,
     send: (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`),
-    answer: (id: number) =>
-      expect.poll(() => messages().find(message => message.id === id), { timeout: 10_000 }).toBeDefined(),
+    answer: (id: number) => expect.poll(() => messages().find(message => message.id === id)).toBeDefined(),
   }
 }
 

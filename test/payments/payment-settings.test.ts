@@ -122,9 +122,7 @@ test('what is wrong is in the log from the start, and everything else is served'
     { facilitatorKey: generatePrivateKey() },
     { info: () => undefined, warn: () => undefined, error: note },
   )
-  await expect
-    .poll(() => told, { timeout: 10_000 })
-    .toEqual([expect.stringMatching(/^Payments cannot be settled\. .*no ETH/)])
+  await expect.poll(() => told).toEqual([expect.stringMatching(/^Payments cannot be settled\. .*no ETH/)])
   const models = await service.fetch(new Request('https://api.example.com/api/v1/models'))
   expect(models.status).toBe(200)
 })

@@ -184,4 +184,4 @@ test('every row that says it is shown here is run here', () => {
 
 const rows = paymentThreats.filter(({ id }) => ways[id]).map(threat => [titleOf(threat), threat.id] as const)
 
-test.each(rows)('%s', { timeout: 30_000 }, (_title, id) => ways[id]?.())
+test.each(rows)('%s', (_title, id) => ways[id]?.())

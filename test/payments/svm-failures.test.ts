@@ -44,7 +44,7 @@ describe('an answer that is lost', () => {
     // Every attempt was the same transaction, so even all of them together could move the money once.
     expect(new Set(world.gate.sent).size).toBe(1)
     await expectPaid(world, account, 1)
-  }, 30_000)
+  })
 
   test('X5: a send that broke off may have reached its node, so the refusal of a node that is behind ends nothing', async () => {
     world.gate.sends = 'lose-then-refuse'
@@ -60,7 +60,7 @@ describe('an answer that is lost', () => {
     await world.topUps.completer.complete()
     expect(await statesOf(world)).toEqual(['credited'])
     await expectPaid(world, account, 1)
-  }, 30_000)
+  })
 
   test('X16: the fee of a transaction that the chain has executed already stays counted', async () => {
     const [left, lamports] = [world.feeBudget.left, chain.lamportsOf(world.feePayer.address)]
@@ -118,7 +118,7 @@ describe('an answer that is lost', () => {
     await topUps.completer.complete()
     expect(await statesOf(world)).toEqual(['credited'])
     await expectPaid(world, account, 1)
-  }, 30_000)
+  })
 
   test('X10: a transaction that somebody else brings to the chain is credited to its payer', async () => {
     world.gate.sends = 'lose'
@@ -132,7 +132,7 @@ describe('an answer that is lost', () => {
       amountCredited: 5,
     })
     await expectPaid(world, account, 1)
-  }, 30_000)
+  })
 })
 
 describe('a facilitator that lies (X4)', () => {
@@ -259,7 +259,7 @@ describe('what is our own fault', () => {
     for (const secret of [payment.payload.transaction.slice(90, 150), world.feePayer.secretKey, world.gate.url]) {
       expect(told).not.toContain(secret)
     }
-  }, 30_000)
+  })
 })
 
 describe('X11: depth', () => {
@@ -278,7 +278,7 @@ describe('X11: depth', () => {
     chain.node.slots.advance(100)
     expect((await sendSvm(world, payment)).status).toBe(200)
     await expectPaid(world, account, 1)
-  }, 40_000)
+  })
 })
 
 describe('a fee payer that was replaced', () => {

@@ -68,7 +68,7 @@ test('while the Solana node is down EVM payments are finished, and the other way
   Object.assign(world.gate, { isDown: false, sends: 'pass' })
   await topUps.completer.complete()
   for (const { address } of svmPayers) expect(await creditOf(world, address)).toBe(five)
-}, 30_000)
+})
 
 test('a rail that is not served any more leaves its payments as they are, and tells the operator', async () => {
   const payer = await svmPayer(world)
@@ -87,4 +87,4 @@ test('a rail that is not served any more leaves its payments as they are, and te
   world.gate.sends = 'pass'
   await topUps.completer.complete()
   expect(await creditOf(world, payer.address)).toBe(five)
-}, 30_000)
+})

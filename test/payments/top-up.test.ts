@@ -42,7 +42,7 @@ const submit = async (payment: Loose) => {
   const data = encodeFunctionData({ abi: usdcAbi, functionName: 'transferWithAuthorization', args })
   const hash = await chain.sendAs(anybody, data)
   // On a busy machine the block may come after the answer to the send.
-  await expect.poll(() => receiptOf(hash), { timeout: 10_000 }).not.toBeNull()
+  await expect.poll(() => receiptOf(hash)).not.toBeNull()
   return hash
 }
 

@@ -172,7 +172,7 @@ test('there are 35, each once, and every one that says it is shown here is run h
 
 const rows = publishedAttacks.filter(({ id }) => ways[id]).map(threat => [titleOf(threat), threat.id] as const)
 
-test.each(rows)('%s', { timeout: 30_000 }, (_title, id) => ways[id]?.())
+test.each(rows)('%s', (_title, id) => ways[id]?.())
 
 test('none of them left the ledger in disorder, and nothing is said that nobody foresaw', async () => {
   const received = (await app.received()).reduce((sum, [, amount]) => sum + amount, 0n)

@@ -85,7 +85,7 @@ describe.concurrent('a ledger that is away', () => {
       other.exec('ROLLBACK')
       other.close()
     }
-    await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 20_000 })
+    await vi.waitFor(() => expect(lines.at(-1)?.[1]).toBe(back), { timeout: 60_000 })
     expect((await chat(service, key)).status).toBe(200)
     await close()
     expect(lines).toEqual([

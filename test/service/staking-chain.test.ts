@@ -31,7 +31,7 @@ async function stake(address: string, units: bigint): Promise<void> {
   const data = encodeFunctionData({ abi: usdcAbi, functionName: 'mint', args: [address as Hex, units] })
   await chain.ask('anvil_impersonateAccount', [minter])
   const hash = await chain.ask('eth_sendTransaction', [{ from: minter, to: contract, data }])
-  await vi.waitUntil(async () => (await chain.ask('eth_getTransactionReceipt', [hash])) !== null, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await chain.ask('eth_getTransactionReceipt', [hash])) !== null, { timeout: 30_000 })
 }
 
 const reader = (decimals: number) => openEvmStakeReader({ rpcUrl: chain.url, contract, decimals })

@@ -91,13 +91,10 @@ describe('video jobs', () => {
     let last = await retrieved(service, queued, key)
     expect(last.json?.status ?? 'PROCESSING').toBe('PROCESSING')
     await expect
-      .poll(
-        async () => {
-          last = await retrieved(service, queued, key)
-          return last.response.headers.get('content-type')
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        last = await retrieved(service, queued, key)
+        return last.response.headers.get('content-type')
+      })
       .toBe('video/mp4')
     const bytes = Buffer.from(await last.response.arrayBuffer())
     expect(bytes.subarray(4, 8).toString()).toBe('ftyp')
@@ -108,9 +105,7 @@ describe('video jobs', () => {
     const key = await service.key(1)
     const queued = await queue(service, { ...ask, model: 'demo-video-url' }, key)
     const path = new URL(queued.download_url ?? '').pathname + new URL(queued.download_url ?? '').search
-    await expect
-      .poll(async () => (await retrieved(service, queued, key)).json?.status, { timeout: 20_000 })
-      .toBe('COMPLETED')
+    await expect.poll(async () => (await retrieved(service, queued, key)).json?.status).toBe('COMPLETED')
     const whole = await service.request(path)
     const bytes = Buffer.from(await whole.arrayBuffer())
     const range = { range: 'bytes=100-', 'if-range': whole.headers.get('etag') ?? '' }
@@ -247,7 +242,7 @@ describe('video jobs', () => {
     const key = await made.key(1)
     const queued = await queue(made, { ...ask, image_url: image, consents: { demo: agreed } }, key)
     await expect
-      .poll(async () => (await retrieved(made, queued, key)).response.headers.get('content-type'), { timeout: 20_000 })
+      .poll(async () => (await retrieved(made, queued, key)).response.headers.get('content-type'))
       .toBe('video/mp4')
     expect(await inputs(made)).toEqual([])
     const video = new ScriptedVideo()
@@ -297,9 +292,7 @@ describe('video jobs', () => {
     const key = await service.key(1)
     const queued = await queue(service, ask, key)
     await expect
-      .poll(async () => (await retrieved(service, queued, key)).response.headers.get('content-type'), {
-        timeout: 20_000,
-      })
+      .poll(async () => (await retrieved(service, queued, key)).response.headers.get('content-type'))
       .toBe('video/mp4')
     const media = new FolderMediaStore(join(service.folder, 'media'))
     const broken = { delete: () => Promise.reject(new Error('no')) }
@@ -323,9 +316,7 @@ describe('video jobs', () => {
     const clock = new TestClock(first.clock.now() + 60_000)
     const second = await open({ folder: first.folder, clock })
     await expect
-      .poll(async () => (await retrieved(second, queued, key)).response.headers.get('content-type'), {
-        timeout: 20_000,
-      })
+      .poll(async () => (await retrieved(second, queued, key)).response.headers.get('content-type'))
       .toBe('video/mp4')
   })
 

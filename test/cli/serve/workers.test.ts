@@ -264,12 +264,13 @@ withPostgres('two workers', cluster => {
     for (const at of [port, port + 1]) expect(await figuresAt(at)).toMatch(/farebox_requests_total\{.*\} [1-9]/)
     serve.child.kill('SIGHUP')
     const reloaded = () => serve.log.filter(line => line.message === 'The configuration was reloaded.')
-    await vi.waitUntil(() => reloaded().length === 2)
-    expect(
-      reloaded()
-        .map(({ worker }) => worker)
-        .sort(),
-    ).toEqual([1, 2])
+    await expect
+      .poll(() =>
+        reloaded()
+          .map(({ worker }) => worker)
+          .sort(),
+      )
+      .toEqual([1, 2])
     const pids = [pidOf(serve, 1), pidOf(serve, 2)]
     serve.child.kill('SIGTERM')
     expect(await serve.ended).toBe(0)
