@@ -77,7 +77,7 @@ const sections: readonly Section[] = [
     title: 'Endurance',
     text: 'Each row has its own service. Memory and resources after the full load are compared with those after a warm-up of one minute. The other callers read an endless stream until they leave, or leave while their streams run; the engine then goes on until the service ends it, and every call must be charged once.',
     rest: [
-      'What the main thread holds after the load is less than before. The resident memory that is left above it is not in use: memory that V8 and the C library keep for the next load, and pages of the larger ledger file.',
+      'What the main thread holds after the load is less than before. The resident memory that is left above it is anonymous memory of the process, no mapped files: the heaps of V8, in the main thread and in the writer’s, and what the C library keeps for the next load. How it divides between them has not been measured.',
     ],
   },
 ]
