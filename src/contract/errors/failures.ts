@@ -97,6 +97,20 @@ export const NeedsConsent = z
   .meta({ id: 'NeedsConsent' })
 export type NeedsConsent = z.output<typeof NeedsConsent>
 
+/** Failures of every operation that needs no caller. */
+export const readFailures = { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError } as const
+
+/** Failures of every free operation of a signed-in caller. */
+export const callerFailures = {
+  ...readFailures,
+  400: z.union([DetailedError, CodedError]),
+  401: z.union([StandardError, SignInError]),
+  402: DiscoveryRequired,
+} as const
+
+/** The same for operations of a queued job. */
+export const jobFailures = { ...callerFailures, 400: z.union([DetailedError, StandardError, CodedError]) } as const
+
 /** Failures that every paid operation may answer; each operation adds its own. */
 export const paidFailures = {
   400: z.union([DetailedError, CodedError]),

@@ -1,14 +1,6 @@
 import { z } from 'zod'
-import {
-  CodedError,
-  ContentViolation,
-  DetailedError,
-  paidModelFailures,
-  SignInError,
-  StandardError,
-} from '../errors/failures.ts'
+import { ContentViolation, jobFailures, paidModelFailures, readFailures, StandardError } from '../errors/failures.ts'
 import { FormBoolean, UploadedFile } from '../wire/form.ts'
-import { DiscoveryRequired } from '../wire/payment-required.ts'
 import { defineOperation } from './operation.ts'
 
 export const speechFormats = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'] as const
@@ -178,17 +170,7 @@ export type AudioQuoteRequest = z.output<typeof AudioQuoteRequest>
 
 export const AudioQuote = z.strictObject({ quote: z.number() }).meta({ id: 'QuoteAudioResponse' })
 
-const failures = {
-  400: z.union([DetailedError, StandardError, CodedError]),
-  401: z.union([StandardError, SignInError]),
-  402: DiscoveryRequired,
-  403: StandardError,
-  404: StandardError,
-  410: StandardError,
-  429: StandardError,
-  500: StandardError,
-  503: StandardError,
-}
+const failures = { ...jobFailures, 403: StandardError, 404: StandardError, 410: StandardError }
 
 export const quoteAudio = defineOperation({
   id: 'quoteAudio',
@@ -201,14 +183,7 @@ export const quoteAudio = defineOperation({
   limit: 'read',
   request: { body: AudioQuoteRequest },
   answer: { json: AudioQuote },
-  failures: {
-    400: failures[400],
-    404: StandardError,
-    410: StandardError,
-    429: StandardError,
-    500: StandardError,
-    503: StandardError,
-  },
+  failures: { ...readFailures, 400: jobFailures[400], 404: StandardError, 410: StandardError },
 })
 
 const named = { model: z.string().min(1), queue_id: z.string().min(1) }

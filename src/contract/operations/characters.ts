@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { CodedError, DetailedError, SignInError, StandardError } from '../errors/failures.ts'
-import { DiscoveryRequired } from '../wire/payment-required.ts'
+import { callerFailures, StandardError } from '../errors/failures.ts'
 import { defineOperation } from './operation.ts'
 
 /** Personas for a chat (published contract §6.3, preview). */
@@ -105,15 +104,6 @@ export type CharacterReviews = z.output<typeof CharacterReviews>
 
 const slug = z.object({ slug: z.string().min(1).max(200) })
 
-const failures = {
-  400: z.union([DetailedError, CodedError]),
-  401: z.union([StandardError, SignInError]),
-  402: DiscoveryRequired,
-  429: StandardError,
-  500: StandardError,
-  503: StandardError,
-}
-
 const read = {
   method: 'GET',
   tag: 'Characters',
@@ -129,7 +119,7 @@ export const listCharacters = defineOperation({
   summary: 'Personas for chats, searched and sorted (preview)',
   request: { query: CharacterQuery },
   answer: { json: CharacterList },
-  failures,
+  failures: callerFailures,
 })
 
 export const getCharacter = defineOperation({
@@ -139,7 +129,7 @@ export const getCharacter = defineOperation({
   summary: 'One persona (preview)',
   request: { params: slug },
   answer: { json: OneCharacter },
-  failures: { ...failures, 404: StandardError },
+  failures: { ...callerFailures, 404: StandardError },
 })
 
 export const getCharacterReviews = defineOperation({
@@ -158,5 +148,5 @@ export const getCharacterReviews = defineOperation({
     json: CharacterReviews,
     headers: ['x-pagination-limit', 'x-pagination-page', 'x-pagination-total', 'x-pagination-total-pages'],
   },
-  failures: { ...failures, 404: StandardError },
+  failures: { ...callerFailures, 404: StandardError },
 })

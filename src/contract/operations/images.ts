@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ContentViolation, DetailedError, paidModelFailures, StandardError } from '../errors/failures.ts'
+import { ContentViolation, DetailedError, paidModelFailures, readFailures, StandardError } from '../errors/failures.ts'
 import { listOf } from '../schemas.ts'
 import { FormBoolean, formNumber, UploadedFile } from '../wire/form.ts'
 import { defineOperation } from './operation.ts'
@@ -135,7 +135,7 @@ export const listImageStyles = defineOperation({
   answer: {
     json: z.strictObject({ object: z.literal('list'), data: z.array(z.string()) }).meta({ id: 'ImageStyles' }),
   },
-  failures: { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError },
+  failures: readFailures,
 })
 
 /** An image in a request: base64, a data URL, an http(s) address, or a file in a form. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CodedError, DetailedError, PayloadTooLarge, StandardError } from '../errors/failures.ts'
+import { CodedError, DetailedError, PayloadTooLarge, readFailures, StandardError } from '../errors/failures.ts'
 import { closedObject, spelledObject } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
@@ -122,13 +122,7 @@ export const CreatedKey = z
   .meta({ id: 'CreatedKey' })
 export type CreatedKey = z.output<typeof CreatedKey>
 
-export const adminFailures = {
-  400: z.union([DetailedError, CodedError]),
-  401: StandardError,
-  429: StandardError,
-  500: StandardError,
-  503: StandardError,
-}
+export const adminFailures = { ...readFailures, 400: z.union([DetailedError, CodedError]), 401: StandardError }
 
 const shared = { tag: 'API Keys', auth: ['apiKey'], adminKey: true, charge: 'free' } as const
 const withoutBody = { ...adminFailures, 404: StandardError }
@@ -199,8 +193,6 @@ export const getKey = defineOperation({
 
 /** Creates a key for a wallet's account, in return for the wallet's signature (published contract §11.3). */
 
-const failures = { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError }
-
 const web3KeyMembers = { path: '/api_keys/generate_web3_key', tag: 'API Keys', auth: [], charge: 'free' } as const
 
 export const getWeb3Token = defineOperation({
@@ -215,7 +207,7 @@ export const getWeb3Token = defineOperation({
       .strictObject({ success: z.literal(true), data: z.strictObject({ token: z.string() }) })
       .meta({ id: 'Web3Token' }),
   },
-  failures,
+  failures: readFailures,
 })
 
 /** `signature` is over the token's text, by EIP-191. A malformed address gets an error that says what is allowed. */
@@ -235,5 +227,5 @@ export const createWeb3Key = defineOperation({
   limit: 'keys.create',
   request: { body: CreateWeb3KeyRequest },
   answer: { json: CreatedKey },
-  failures: { ...failures, ...bodyFailures },
+  failures: { ...readFailures, ...bodyFailures },
 })

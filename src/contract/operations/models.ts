@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { DetailedError, StandardError } from '../errors/failures.ts'
+import { readFailures } from '../errors/failures.ts'
 import { defineOperation } from './operation.ts'
 import { UpscaleFactor, videoMediaFields } from './video.ts'
 
@@ -204,8 +204,6 @@ export const ModelList = z
   .strictObject({ object: z.literal('list'), type: z.string(), data: z.array(ModelRecord) })
   .meta({ id: 'ModelList' })
 
-const failures = { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError }
-
 export const listModels = defineOperation({
   id: 'listModels',
   method: 'GET',
@@ -217,7 +215,7 @@ export const listModels = defineOperation({
   limit: 'read',
   request: { query: z.object({ type: z.enum([...modelTypes, 'all', 'code']).default('text') }) },
   answer: { json: ModelList },
-  failures,
+  failures: readFailures,
 })
 
 /** Aliases of model ids. */
@@ -241,7 +239,7 @@ export const listModelTraits = defineOperation({
   limit: 'read',
   request: { query: byType },
   answer: { json: ModelNames.meta({ id: 'ModelTraits' }) },
-  failures,
+  failures: readFailures,
 })
 
 /** Published contract §6.2: which model another provider's model id stands for. */
@@ -256,7 +254,7 @@ export const listModelCompatibilityMapping = defineOperation({
   limit: 'read',
   request: { query: byType },
   answer: { json: ModelNames.meta({ id: 'ModelCompatibilityMapping' }) },
-  failures,
+  failures: readFailures,
 })
 
 /**

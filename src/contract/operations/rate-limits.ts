@@ -1,18 +1,8 @@
 import { z } from 'zod'
-import { CodedError, DetailedError, SignInError, StandardError } from '../errors/failures.ts'
-import { DiscoveryRequired } from '../wire/payment-required.ts'
+import { callerFailures } from '../errors/failures.ts'
 import { defineOperation } from './operation.ts'
 
 /** The canonical source of a caller's limits (brief §4.3, §8.3). */
-
-const failures = {
-  400: z.union([DetailedError, CodedError]),
-  401: z.union([StandardError, SignInError]),
-  402: DiscoveryRequired,
-  429: StandardError,
-  500: StandardError,
-  503: StandardError,
-}
 
 export const RateLimits = z
   .strictObject({
@@ -44,7 +34,7 @@ export const getRateLimits = defineOperation({
   limit: 'read',
   request: {},
   answer: { json: RateLimits },
-  failures,
+  failures: callerFailures,
 })
 
 export const RateLimitLog = z
@@ -74,5 +64,5 @@ export const getRateLimitLog = defineOperation({
   limit: 'read',
   request: {},
   answer: { json: RateLimitLog },
-  failures,
+  failures: callerFailures,
 })

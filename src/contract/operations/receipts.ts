@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { CodedError, DetailedError, SignInError, StandardError } from '../errors/failures.ts'
+import { callerFailures, readFailures, StandardError } from '../errors/failures.ts'
 import { paging } from '../limits.ts'
-import { DiscoveryRequired } from '../wire/payment-required.ts'
 import { defineOperation } from './operation.ts'
 
 /** Signed receipts of charges and refunds: specific to farebox, in addition to the published contract. */
@@ -71,8 +70,6 @@ export const ReceiptKeys = z
   .meta({ id: 'ReceiptKeys' })
 export type ReceiptKeys = z.output<typeof ReceiptKeys>
 
-const readFailures = { 400: DetailedError, 429: StandardError, 500: StandardError, 503: StandardError }
-
 export const getReceiptKeys = defineOperation({
   id: 'getReceiptKeys',
   method: 'GET',
@@ -87,13 +84,6 @@ export const getReceiptKeys = defineOperation({
   answer: { json: ReceiptKeys },
   failures: readFailures,
 })
-
-const ownerFailures = {
-  ...readFailures,
-  400: z.union([DetailedError, CodedError]),
-  401: z.union([StandardError, SignInError]),
-  402: DiscoveryRequired,
-}
 
 export const Receipts = z
   .strictObject({
@@ -124,7 +114,7 @@ export const listReceipts = defineOperation({
     query: z.object({ limit: z.coerce.number().int().min(1).max(maximum).default(usual), before: place.optional() }),
   },
   answer: { json: Receipts },
-  failures: ownerFailures,
+  failures: callerFailures,
 })
 
 export const Receipt = z.strictObject({ charge: signed, refund: signed.nullable() }).meta({ id: 'Receipt' })
@@ -142,5 +132,5 @@ export const getReceipt = defineOperation({
   limit: 'read',
   request: { params: z.object({ request: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) }) },
   answer: { json: Receipt },
-  failures: { ...ownerFailures, 404: StandardError },
+  failures: { ...callerFailures, 404: StandardError },
 })

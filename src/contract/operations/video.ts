@@ -1,19 +1,15 @@
 import { z } from 'zod'
 import {
-  CodedError,
   ContentViolation,
-  DetailedError,
   type FaceMediaRole,
+  jobFailures,
   NeedsConsent,
-  PayloadTooLarge,
   ProviderContentPolicy,
   paidFailures,
   paidModelFailures,
-  SignInError,
   StandardError,
 } from '../errors/failures.ts'
 import { listOf, recordOf } from '../schemas.ts'
-import { DiscoveryRequired } from '../wire/payment-required.ts'
 import { defineOperation } from './operation.ts'
 
 /** Seconds (brief §2.6); `1 gen` and `Auto` are for models that decide themselves. */
@@ -198,12 +194,7 @@ export const queueVideo = defineOperation({
   limit: 'video.queue',
   request: { body: orUpscale(VideoQueueRequest) },
   answer: { json: VideoQueued },
-  failures: {
-    ...paidModelFailures,
-    409: NeedsConsent,
-    422: ContentViolation,
-    504: StandardError,
-  },
+  failures: { ...paidModelFailures, 409: NeedsConsent, 422: ContentViolation, 504: StandardError },
 })
 
 /** The members of a queue request that decide its price, without the prompt. */
@@ -229,19 +220,7 @@ export const quoteVideo = defineOperation({
   limit: 'read',
   request: { body: orUpscale(VideoQuoteRequest) },
   answer: { json: VideoQuote },
-  failures: {
-    400: z.union([DetailedError, CodedError]),
-    401: z.union([StandardError, SignInError]),
-    402: paidModelFailures[402],
-    403: StandardError,
-    404: StandardError,
-    410: StandardError,
-    413: PayloadTooLarge,
-    422: ContentViolation,
-    429: StandardError,
-    500: StandardError,
-    503: StandardError,
-  },
+  failures: { ...paidModelFailures, 422: ContentViolation, 429: StandardError, 500: StandardError },
 })
 
 export const VideoRetrieveRequest = z
@@ -273,17 +252,7 @@ export const retrieveVideo = defineOperation({
   limit: 'video.retrieve',
   request: { body: VideoRetrieveRequest },
   answer: { json: VideoStatus, bytes: 'video/mp4' },
-  failures: {
-    400: z.union([DetailedError, StandardError, CodedError]),
-    401: z.union([StandardError, SignInError]),
-    402: DiscoveryRequired,
-    403: StandardError,
-    404: StandardError,
-    422: ProviderContentPolicy,
-    429: StandardError,
-    500: StandardError,
-    503: StandardError,
-  },
+  failures: { ...jobFailures, 403: StandardError, 404: StandardError, 422: ProviderContentPolicy },
 })
 
 export const VideoCompleteRequest = z
@@ -303,14 +272,7 @@ export const completeVideo = defineOperation({
   limit: 'video.retrieve',
   request: { body: VideoCompleteRequest },
   answer: { json: VideoDeleted },
-  failures: {
-    400: z.union([DetailedError, StandardError, CodedError]),
-    401: z.union([StandardError, SignInError]),
-    402: DiscoveryRequired,
-    429: StandardError,
-    500: StandardError,
-    503: StandardError,
-  },
+  failures: jobFailures,
 })
 
 /** A media file in a video request, and where it is (brief §2.6). */

@@ -1,23 +1,14 @@
 import { z } from 'zod'
-import { CodedError, DetailedError, SignInError, StandardError, TopUpError } from '../errors/failures.ts'
+import { callerFailures, StandardError, TopUpError } from '../errors/failures.ts'
 import { paging } from '../limits.ts'
 import { TopUpRequired, WalletAddress } from '../wire/payment.ts'
-import { DiscoveryRequired } from '../wire/payment-required.ts'
 import { defineOperation } from './operation.ts'
 
 /** Credit and transactions of the signed-in wallet (brief §4.3; published contract §1). */
 
 const params = z.object({ walletAddress: WalletAddress })
 
-const failures = {
-  400: z.union([DetailedError, CodedError]),
-  401: z.union([StandardError, SignInError]),
-  402: DiscoveryRequired,
-  403: StandardError,
-  429: StandardError,
-  500: StandardError,
-  503: StandardError,
-}
+const failures = { ...callerFailures, 403: StandardError }
 
 export const WalletBalance = z
   .strictObject({
