@@ -8,6 +8,7 @@ import { ServiceError } from '#contract/errors/service-error.ts'
 import { isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Clock } from '#contract/time.ts'
 import { wantReceipt } from '#contract/wire/headers.ts'
+import { jsonOf } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
 import { isApproved } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -229,15 +230,9 @@ function withReceiptKept(
   const keep = (answer: unknown, comesLater: boolean) =>
     receipts.keep(attempt, operation, { answer: answer as never, headers }, price, { comesLater })
   if (isJsonMediaType(response.headers.get('content-type') ?? undefined))
-    return copiedBody(response, answerBytes, body => keep(body && jsonOf(body), false))
+    return copiedBody(response, answerBytes, body =>
+      keep(body && (jsonOf(Buffer.from(body).toString()) ?? null), false),
+    )
   keep(null, true)
   return response
-}
-
-function jsonOf(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(body).toString())
-  } catch {
-    return null
-  }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { toTheUser } from '#agent/words/to-the-user.ts'
+import { jsonOf } from '#contract/wire/json.ts'
 import type { ListedTool } from '#mcp/listing.ts'
 import { type ApprovalRequest, sayOpenRequest } from '#toolkit/approval.ts'
 import { approvalsInARow } from '#toolkit/bounds.ts'
@@ -165,12 +166,12 @@ export function readToolArguments(command: string, tool: Tool, words: readonly s
 function readValue(command: string, key: string, text: string, meant: Meant): unknown {
   const types = typesOf(meant)
   const isNested = /^\s*[[{]/.test(text) && (types.has('array') || types.has('object'))
-  if (types.has('string')) return isNested ? (parsed(text) ?? text) : text
+  if (types.has('string')) return isNested ? (jsonOf(text) ?? text) : text
   if (types.has('null') && text === 'null') return null
   if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true'
   if ((types.has('number') || types.has('integer')) && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return Number(text)
   if (!types.has('array') && !types.has('object')) return text
-  const value = isNested ? parsed(text) : undefined
+  const value = isNested ? jsonOf(text) : undefined
   if (value === undefined) {
     const example = types.has('array') ? `${key}=["a","b"]` : `${key}={"name":"value"}`
     throw wrongUsage(command, `\`${key}\` takes JSON, such as ${example}`)
@@ -186,14 +187,6 @@ function typesOf({ type = [], enum: values = [], const: value, anyOf = [], oneOf
   )
   const inner = [...anyOf, ...oneOf].flatMap(each => [...typesOf(each)])
   return new Set([...types, ...ofValues, ...inner])
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** One line per tool; with `isJson`, everything that a program needs. */

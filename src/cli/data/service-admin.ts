@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { WrongSecret } from '#access/keys/server-secret.ts'
+import { jsonOf } from '#contract/wire/json.ts'
 import type { Log } from '#host/log.ts'
 import type { StoreError } from '#ledger/store/store.ts'
 import type { MediaUnusable } from '#media/media-store.ts'
@@ -18,21 +19,13 @@ export type AdminRecord = z.output<typeof AdminRecord>
 export async function runningService(folder: DataFolder): Promise<AdminRecord | null> {
   const text = await readFileIfThere(folder.admin)
   if (text === null) return null
-  const record = AdminRecord.safeParse(parsed(text))
+  const record = AdminRecord.safeParse(jsonOf(text))
   return record.success && isAlive(record.data.pid) ? record.data : null
 }
 
 /** For a command that needs a running service. */
 export const noServiceIn = ({ root }: DataFolder): CliError =>
   new CliError(`No service is running in ${root}.`, 'Start it with `farebox serve`, or give its folder with `--data`.')
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
 
 function isAlive(pid: number): boolean {
   try {

@@ -1,3 +1,4 @@
+import { jsonOf } from '#contract/wire/json.ts'
 import type { Output } from '../output.ts'
 import { paintFor } from '../show/style.ts'
 
@@ -32,7 +33,12 @@ export async function ask(
     })
     const date = Date.parse(response.headers.get('date') ?? '')
     const text = await textOf(response)
-    return { status: response.status, body: parsed(text), atMs: Number.isFinite(date) ? date : null, reason: '' }
+    return {
+      status: response.status,
+      body: jsonOf(text) ?? null,
+      atMs: Number.isFinite(date) ? date : null,
+      reason: '',
+    }
   } catch (error) {
     return { status: 0, body: null, atMs: null, reason: reasonOf(error) }
   }
@@ -46,14 +52,6 @@ async function textOf(response: Response): Promise<string> {
     if (text.length > answerCharacters) break
   }
   return text
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 function reasonOf(error: unknown): string {

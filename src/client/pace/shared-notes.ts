@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { jsonOf } from '#contract/wire/json.ts'
 import { clockStepMs, memoryNotes } from '../limits.ts'
 
 /** Small JSON texts by key. */
@@ -72,12 +73,4 @@ export function goneOf<Flight extends { owner?: string | undefined }>(
   const others = new Set(flights.flatMap(({ owner }) => (owner === undefined || owner === self.name ? [] : [owner])))
   const gone = new Set([...others].filter(owner => !self.mayRun(owner)))
   return gone.size === 0 ? [] : flights.filter(({ owner }) => owner !== undefined && gone.has(owner))
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -27,6 +27,15 @@ export function parseJsonWithUniqueNames(text: string, maximumDepth: number): Pa
   return repeated === null ? parsed : { ok: false, reason: `has the member ${JSON.stringify(repeated)} twice` }
 }
 
+/** For text whose length is limited already. Returns undefined if it is not JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** The name may also be written with an escape, so any escape takes the slow path. */
 const mayNamePrototype = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 

@@ -1,3 +1,4 @@
+import { jsonOf } from '#contract/wire/json.ts'
 import { PageRefusal } from './page-refusal.ts'
 
 /**
@@ -8,17 +9,9 @@ export async function readPageBody(request: Request, mostBytes: number): Promise
   if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? '')) throw noObject()
   const length = Number(request.headers.get('content-length') ?? Number.NaN)
   if (length > mostBytes) throw tooLong(mostBytes)
-  const value = length <= mostBytes ? parsed(await request.text()) : null
+  const value = length <= mostBytes ? jsonOf(await request.text()) : null
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw noObject()
   return value
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 const noObject = (): PageRefusal =>

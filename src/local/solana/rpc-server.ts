@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Address, isAddress } from '@solana/kit'
 import { z } from 'zod'
+import { jsonOf } from '#contract/wire/json.ts'
 import { NodeError, nodeCodes } from './executed.ts'
 import type { SolanaNode } from './node.ts'
 import {
@@ -60,7 +61,7 @@ function isFromThisMachine({ method, headers }: IncomingMessage): boolean {
 }
 
 async function answerCall(text: string, node: SolanaNode, methods: Readonly<Record<string, Method>>) {
-  const parsed = Call.safeParse(parseJson(text))
+  const parsed = Call.safeParse(jsonOf(text))
   if (!parsed.success) return refusal(null, new NodeError(nodeCodes.invalidRequest, 'Invalid request'))
   const { id = null, method, params = [] } = parsed.data
   try {
@@ -81,14 +82,6 @@ const refusal = (id: unknown, { code, message, data }: NodeError) => ({
 function configOf(params: readonly unknown[]): Config {
   const last = params.at(-1)
   return typeof last === 'object' && last !== null && !Array.isArray(last) ? (last as Config) : {}
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 /** All numbers on this chain fit into a double. */

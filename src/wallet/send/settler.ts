@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { FacilitatorSettlement, facilitatorKinds } from '#contract/wire/facilitator.ts'
+import { jsonOf } from '#contract/wire/json.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { x402Version } from '#contract/wire/networks.ts'
 import type { PaymentOption, PaymentPayload } from '#contract/wire/payment.ts'
@@ -89,14 +90,6 @@ async function ask(base: URL, path: 'supported' | 'settle', body: object | null,
   })
   const text = await textWithin(response, facilitatorAnswerBytes)
   return { status: response.status, body: jsonOf(text) } satisfies Answer
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function readAnswer({ status, body }: Answer): SettlerAnswer {
