@@ -117,19 +117,14 @@ export function integerFlag(
 export const wrongUsage = (command: string, what: string): CliError =>
   new CliError(`${what}.`, `Run \`${command} --help\` for its arguments.`, 2)
 
-/** The parts of a command such as `farebox keys`, by the word that selects each. */
-export type Words = Readonly<Record<string, Command['run']>>
-
-export async function runWord(
-  command: string,
-  words: Words,
-  [word = '', ...rest]: readonly string[],
-  io: CommandIo,
-): Promise<number> {
-  const run = Object.hasOwn(words, word) ? words[word] : undefined
-  if (run) return run(rest, io)
-  throw unknownWord(command, word, Object.keys(words))
-}
+/** Runs the part of a command such as `farebox keys` that the first word selects. */
+export const byWord =
+  (command: string, words: Readonly<Record<string, Command['run']>>): Command['run'] =>
+  async ([word = '', ...rest], io) => {
+    const run = Object.hasOwn(words, word) ? words[word] : undefined
+    if (run) return run(rest, io)
+    throw unknownWord(command, word, Object.keys(words))
+  }
 
 function unknownWord(command: string, word: string, known: readonly string[]): CliError {
   const named = known.map(each => `\`${each}\``).join(', ')

@@ -1,17 +1,11 @@
 import { userInfo } from 'node:os'
 import { z } from 'zod'
+import { textOfDay } from '#contract/time.ts'
 import type { OperatorInput } from '#operator/queries/wire.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
 import { operateBy } from '../admin/operator.ts'
-import {
-  type Command,
-  type CommandIo,
-  parseArguments,
-  runWord,
-  type Words,
-  wrongUsage,
-  wrongValue,
-} from '../command.ts'
+import { given, place, text } from '../admin/operator-command.ts'
+import { byWord, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { askService, noServiceIn, runningService } from '../data/service-admin.ts'
 import { servicePlaceOf } from '../data/service-place.ts'
 import { printTable } from '../show/table.ts'
@@ -43,9 +37,6 @@ the operator; the last two end the operator's sessions.
 
 const Link = z.object({ link: z.string() })
 const Ended = z.object({ sessions: z.number() })
-
-const text = { type: 'string' } as const
-const place = { data: text, json: { type: 'boolean', default: false } } as const
 
 export const operatorsConsole: Command = {
   usage,
@@ -84,7 +75,7 @@ function roleOf(given: string | undefined) {
   throw wrongValue(name, 'role', given, `one of ${operatorRoles.join(', ')}`)
 }
 
-const words: Words = {
+const operators = byWord(name, {
   list,
   add: (args, io) =>
     change(args, io, {
@@ -115,9 +106,7 @@ const words: Words = {
       input: (operator, { why }) => ({ operator, ...why }),
       said: operator => `${operator} is signed out, and is no longer an operator.`,
     }),
-}
-
-const operators: Command['run'] = (args, io) => runWord(name, words, args, io)
+})
 
 const operate = operateBy(name)
 
@@ -130,7 +119,7 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
   }
   const rows = answer.operators.map(({ name: operator, role, passkeys, hasPassword, createdAtMs }) => [
     ...[operator, role, waysOf(passkeys, hasPassword)],
-    new Date(createdAtMs).toISOString().slice(0, 10),
+    textOfDay(createdAtMs),
   ])
   printTable({ head: ['Operator', 'Role', 'Signs in by', 'Made'], rows, right: [] }, io.output)
   return 0
@@ -158,15 +147,12 @@ async function change<Name extends OperatorAct>(
   io: CommandIo,
   { operation, input, said }: Changed<Name>,
 ): Promise<number> {
-  const { values, positionals } = parseArguments(args, {
-    command: name,
-    options: { role: text, reason: text, ...place },
-    maxPositionals: 1,
-  })
+  const options = { role: text, reason: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
   const [operator] = positionals
   if (operator === undefined) throw wrongUsage(name, 'the operator’s name is missing')
-  const why = values.reason === undefined ? {} : { reason: values.reason }
-  const answer = await operate(operation, input(operator, { role: roleOf(values.role), why }), values, io)
+  const order = input(operator, { role: roleOf(values.role), why: given({ reason: values.reason }) })
+  const answer = await operate(operation, order, values, io)
   if (values.json) io.output.printJson(answer)
   else io.output.print(said(operator))
   return 0

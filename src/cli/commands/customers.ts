@@ -1,19 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { planNames } from '#contract/limits.ts'
 import { formatUsd, parseUsd } from '#contract/money.ts'
+import { textOfDay } from '#contract/time.ts'
 import type { ActRow, OperatorAnswer } from '#operator/queries/wire.ts'
 import { operateBy } from '../admin/operator.ts'
 import {
-  CliError,
-  type Command,
-  type CommandIo,
-  integerFlag,
-  parseArguments,
-  runWord,
-  type Words,
-  wrongUsage,
-  wrongValue,
-} from '../command.ts'
+  given,
+  notePage,
+  pageOf,
+  paging,
+  place,
+  plain,
+  printed,
+  shown,
+  text,
+  timeOf,
+} from '../admin/operator-command.ts'
+import { byWord, CliError, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { AnswerLost } from '../data/service-admin.ts'
 import { asJson } from '../output.ts'
 import { printTable } from '../show/table.ts'
@@ -56,37 +59,14 @@ wallet or a key id. Days are UTC.
   --data DIR     the service's folder (that of farebox.yaml here, or .farebox)
   --json         print JSON`
 
-const words: Words = {
-  list,
-  show,
-  create,
-  rename,
-  credit,
-  refund,
-  suspend,
-  resume,
-  limit,
-  log,
-}
-
 export const customers: Command = {
   usage,
-  run: (args, io) => runWord(name, words, args, io),
+  run: byWord(name, { list, show, create, rename, credit, refund, suspend, resume, limit, log }),
 }
 
-const text = { type: 'string' } as const
-const place = { data: text, json: { type: 'boolean', default: false } } as const
-const paging = { limit: text, after: text } as const
 const days = { from: text, to: text } as const
 
 const operate = operateBy(name)
-
-/** Without the members that were not given. */
-const given = <Value extends object>(value: Value): { [Name in keyof Value]: Exclude<Value[Name], undefined> } =>
-  Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as never
-
-const pageOf = ({ limit: rows, after }: { limit?: string | undefined; after?: string | undefined }) =>
-  given({ limit: integerFlag(name, 'limit', rows, 1, 200), after })
 
 const required = (what: string, value: string | undefined): string => {
   if (value !== undefined && value.trim() !== '') return value
@@ -99,23 +79,9 @@ function choice<Choice extends string>(flag: string, value: string, choices: rea
   throw wrongValue(name, flag, value, `one of ${choices.join(', ')}`)
 }
 
-/** Operators may have pasted these texts from anywhere, so control characters are escaped. */
-const shown = (value: string | null): string => (value === null ? '' : asJson(value))
-
-/** Escapes without adding quotes, for ids and names of models. */
-const plain = (value: string | null): string => shown(value).slice(1, -1)
-const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)
-const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')
-
 async function list(args: readonly string[], io: CommandIo): Promise<number> {
-  const options = {
-    search: text,
-    suspended: { type: 'boolean', default: false } as const,
-    sort: text,
-    ...days,
-    ...paging,
-    ...place,
-  }
+  const suspended = { type: 'boolean', default: false } as const
+  const options = { search: text, suspended, sort: text, ...days, ...paging, ...place }
   const { values } = parseArguments(args, { command: name, options })
   const { search, from, to, sort = 'created' } = values
   const order = {
@@ -124,21 +90,13 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
   }
   const state = values.suspended ? { state: 'suspended' as const } : {}
   const up = sort === 'name' ? { order: 'up' as const } : {}
-  const answer = await operate('customers', { ...order, ...state, ...up, ...pageOf(values) }, values, io)
+  const answer = await operate('customers', { ...order, ...state, ...up, ...pageOf(name, values) }, values, io)
   if (values.json) io.output.printJson(answer)
   else {
     const head = ['Customer', 'Name', 'State', 'Balance', 'Held', 'Charged', 'Requests', 'Made']
     const rows = answer.rows.map(row => [
-      ...[
-        plain(row.customer),
-        shown(row.name),
-        row.state,
-        row.balanceUsd,
-        row.heldUsd,
-        row.chargedUsd,
-        `${row.requests}`,
-      ],
-      dayOf(row.createdAtMs),
+      ...[plain(row.customer), shown(row.name), row.state, row.balanceUsd, row.heldUsd, row.chargedUsd],
+      ...[`${row.requests}`, textOfDay(row.createdAtMs)],
     ])
     printTable({ head, rows, right: [3, 4, 5, 6] }, io.output)
     notePage(answer, io)
@@ -146,20 +104,9 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
   return 0
 }
 
-function notePage(
-  { rows, total, next }: { rows: unknown[]; total: number | null; next: string | null },
-  io: CommandIo,
-) {
-  const more = next === null ? '' : ` The next page: \`--after '${next}'\`.`
-  io.output.note(`${rows.length} of ${total ?? 'several'}.${more}`)
-}
-
 async function show(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseArguments(args, {
-    command: name,
-    options: { ...days, ...place },
-    maxPositionals: 1,
-  })
+  const options = { ...days, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
   const customer = required('The customer', positionals[0])
   const { from, to } = values
   const answer = await operate('customer', { customer, ...given({ from, to }) }, values, io)
@@ -168,12 +115,8 @@ async function show(args: readonly string[], io: CommandIo): Promise<number> {
     return 0
   }
   for (const line of sayCustomer(answer)) io.output.print(line)
-  const charges = await operate(
-    'entries',
-    { customer: answer.customer.customer, kind: 'CHARGE', limit: latestCharges },
-    values,
-    io,
-  )
+  const newest = { customer: answer.customer.customer, kind: 'CHARGE', limit: latestCharges } as const
+  const charges = await operate('entries', newest, values, io)
   for (const line of sayRequests(charges)) io.output.print(line)
   return 0
 }
@@ -195,16 +138,8 @@ function sayRequests({ rows, next }: OperatorAnswer<'entries'>): string[] {
   })
 }
 
-function sayCustomer({
-  customer,
-  totals,
-  byModel,
-  wallets,
-  keys,
-  limits,
-  from,
-  to,
-}: OperatorAnswer<'customer'>): string[] {
+function sayCustomer(page: OperatorAnswer<'customer'>): string[] {
+  const { customer, totals, byModel, wallets, keys, limits, from, to } = page
   const { suspendedAtMs, suspendedReason, plan } = customer
   const since = suspendedAtMs === null ? '' : ` since ${timeOf(suspendedAtMs)} UTC: ${shown(suspendedReason)}`
   const facts = [
@@ -228,13 +163,6 @@ function sayCustomer({
     ]),
   ]
   return facts.filter(([, value]) => value !== '').map(([fact, value]) => `${fact}: ${value}`)
-}
-
-/** Prints the result of an action: as data for a program, or as a sentence. */
-function printed(values: { json: boolean }, io: CommandIo, answer: object, sentence: string): number {
-  if (values.json) io.output.printJson({ ...answer, message: sentence })
-  else io.output.print(sentence)
-  return 0
 }
 
 /** An empty text removes the old one. */
@@ -277,11 +205,8 @@ async function credit(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function refund(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseArguments(args, {
-    command: name,
-    options: { reason: text, ...place },
-    maxPositionals: 1,
-  })
+  const options = { reason: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
   const order = {
     request: required('The id of the request', positionals[0]),
     reason: required('`--reason`', values.reason),
@@ -291,27 +216,17 @@ async function refund(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function suspend(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseArguments(args, {
-    command: name,
-    options: { reason: text, ...place },
-    maxPositionals: 1,
-  })
+  const options = { reason: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
   const order = { customer: required('The customer', positionals[0]), reason: required('`--reason`', values.reason) }
   const answer = await operate('customer.suspend', order, values, io)
-  return printed(
-    values,
-    io,
-    answer,
-    `Suspended ${answer.customer}. Running calls end within seconds, and new ones are refused.`,
-  )
+  const sentence = `Suspended ${answer.customer}. Running calls end within seconds, and new ones are refused.`
+  return printed(values, io, answer, sentence)
 }
 
 async function resume(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseArguments(args, {
-    command: name,
-    options: { reason: text, ...place },
-    maxPositionals: 1,
-  })
+  const options = { reason: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
   const order = { customer: required('The customer', positionals[0]), ...given({ reason: values.reason }) }
   const answer = await operate('customer.resume', order, values, io)
   return printed(values, io, answer, `Resumed ${answer.customer}.`)
@@ -331,31 +246,22 @@ async function limit(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function log(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseArguments(args, {
-    command: name,
-    options: { ...paging, ...place },
-    maxPositionals: 1,
-  })
+  const options = { ...paging, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
   const [customer] = positionals
-  const answer = await operate('acts', { ...pageOf(values), ...given({ customer }) }, values, io)
+  const answer = await operate('acts', { ...pageOf(name, values), ...given({ customer }) }, values, io)
   if (values.json) io.output.printJson(answer)
   else {
-    printTable(
-      { head: ['Time, UTC', 'Who', 'What', 'Of', 'Change', 'Why'], rows: answer.rows.map(actCells) },
-      io.output,
-    )
+    const head = ['Time, UTC', 'Who', 'What', 'Of', 'Change', 'Why']
+    printTable({ head, rows: answer.rows.map(actCells) }, io.output)
     notePage(answer, io)
   }
   return 0
 }
 
 const actCells = ({ atMs, actor, act, name: of, customer, subject, before, after, reason }: ActRow): string[] => [
-  ...[
-    timeOf(atMs),
-    shown(actor),
-    plain(act),
-    [of === null ? plain(customer) : shown(of), plain(subject)].filter(Boolean).join(' '),
-  ],
+  ...[timeOf(atMs), shown(actor), plain(act)],
+  [of === null ? plain(customer) : shown(of), plain(subject)].filter(Boolean).join(' '),
   [before, after]
     .map(value => (value === null ? '' : asJson(value)))
     .filter(Boolean)

@@ -1,18 +1,11 @@
 import type { KeyNeeds } from '#access/keys/api-keys.ts'
 import type { ListedKey } from '#access/keys/shown-key.ts'
 import { parseUsd } from '#contract/money.ts'
+import { textOfDay } from '#contract/time.ts'
 import { budgetOf, budgetOptions, openOperator } from '../admin/operator.ts'
+import { place, printed } from '../admin/operator-command.ts'
 import { dropSecrets, rotateSecret } from '../admin/secrets.ts'
-import {
-  CliError,
-  type Command,
-  type CommandIo,
-  parseArguments,
-  runWord,
-  type Words,
-  wrongUsage,
-  wrongValue,
-} from '../command.ts'
+import { byWord, CliError, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { servicePlaceOf } from '../data/service-place.ts'
 import { asJson, type Output } from '../output.ts'
 import { paintFor } from '../show/style.ts'
@@ -46,28 +39,9 @@ LIMITS are what a key may spend in each period; other keys of the customer are n
   --budget-staking N             in staking credit
   --none                         remove the limit`
 
-const words: Words = {
-  create,
-  budget,
-  list,
-  revoke,
-  'rotate-secret': rotate,
-  'drop-secrets': drop,
-}
-
 export const keys: Command = {
   usage,
-  run: (args, io) => runWord(name, words, args, io),
-}
-
-const data = { type: 'string' } as const
-const json = { type: 'boolean', default: false } as const
-
-/** Prints the result of a change: as data for a program, or as a sentence. */
-function tellDone({ output }: CommandIo, isJson: boolean, facts: object, sentence: string): number {
-  if (isJson) output.printJson({ ...facts, message: sentence })
-  else output.print(sentence)
-  return 0
+  run: byWord(name, { create, budget, list, revoke, 'rotate-secret': rotate, 'drop-secrets': drop }),
 }
 
 /** Adds the given name to the error if the ledger does not know it. */
@@ -87,8 +61,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
       account: { type: 'string' },
       admin: { type: 'boolean', default: false },
       ...budgetOptions,
-      data,
-      json,
+      ...place,
     },
   })
   const limits = budgetOf(values, name)
@@ -121,7 +94,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
 async function budget(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {
     command: name,
-    options: { ...budgetOptions, none: { type: 'boolean', default: false }, data, json },
+    options: { ...budgetOptions, none: { type: 'boolean', default: false }, ...place },
     maxPositionals: 1,
   })
   const [id] = positionals
@@ -132,7 +105,7 @@ async function budget(args: readonly string[], io: CommandIo): Promise<number> {
   try {
     await about(id, operator.setBudget(id, limits))
     const sentence = limits ? `Key ${id} now has these limits.` : `Key ${id} has no limit.`
-    return tellDone(io, values.json, { id }, sentence)
+    return printed(values, io, { id }, sentence)
   } finally {
     await operator.close()
   }
@@ -141,7 +114,7 @@ async function budget(args: readonly string[], io: CommandIo): Promise<number> {
 async function list(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { account: { type: 'string' }, data, json },
+    options: { account: { type: 'string' }, ...place },
   })
   const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
@@ -155,13 +128,13 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseArguments(args, { command: name, options: { data, json }, maxPositionals: 1 })
+  const { values, positionals } = parseArguments(args, { command: name, options: place, maxPositionals: 1 })
   const [id] = positionals
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
   const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
     await about(id, operator.revokeKey(id))
-    return tellDone(io, values.json, { id }, `Key ${id} was revoked.`)
+    return printed(values, io, { id }, `Key ${id} was revoked.`)
   } finally {
     await operator.close()
   }
@@ -170,19 +143,19 @@ async function revoke(args: readonly string[], io: CommandIo): Promise<number> {
 async function rotate(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { 'break-keys': { type: 'boolean', default: false }, data, json },
+    options: { 'break-keys': { type: 'boolean', default: false }, ...place },
   })
   const sentence = await rotateSecret(await servicePlaceOf(values.data, io.env), values['break-keys'])
-  return tellDone(io, values.json, {}, sentence)
+  return printed(values, io, {}, sentence)
 }
 
 async function drop(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, {
     command: name,
-    options: { 'break-keys': { type: 'boolean', default: false }, data, json },
+    options: { 'break-keys': { type: 'boolean', default: false }, ...place },
   })
   const sentence = await dropSecrets(await servicePlaceOf(values.data, io.env), values['break-keys'])
-  return tellDone(io, values.json, {}, sentence)
+  return printed(values, io, {}, sentence)
 }
 
 /** A note in the list about the secret that a key needs; empty if it is the current one. */
@@ -205,7 +178,7 @@ async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output
       key.id,
       `${key.prefix}…`,
       key.account,
-      output.isTerminal ? dayOf(key.createdAtMs) : `made ${dayOf(key.createdAtMs)}`,
+      output.isTerminal ? textOfDay(key.createdAtMs) : `made ${textOfDay(key.createdAtMs)}`,
       key.role === 'ADMIN' ? 'ADMIN' : '',
       paint(state.startsWith('active') ? 'good' : 'bad', state),
       paint('caution', needs[key.needs]),
@@ -217,9 +190,9 @@ async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output
 }
 
 function stateOf({ revokedAtMs, expiresAtMs }: ListedKey, nowMs: number): string {
-  if (revokedAtMs !== null) return `revoked ${dayOf(revokedAtMs)}`
+  if (revokedAtMs !== null) return `revoked ${textOfDay(revokedAtMs)}`
   if (expiresAtMs === null) return 'active'
-  return `${expiresAtMs <= nowMs ? 'expired' : 'active until'} ${dayOf(expiresAtMs)}`
+  return `${expiresAtMs <= nowMs ? 'expired' : 'active until'} ${textOfDay(expiresAtMs)}`
 }
 
 const periods = { epoch: 'a day', month: 'a month', lifetime: 'in all' } as const
@@ -230,5 +203,3 @@ function limitsOf({ budget }: ListedKey): string {
   const limits = [usd === null ? '' : `${usd} USD`, staking === null ? '' : `${staking} of staking credit`]
   return `at most ${limits.filter(Boolean).join(' and ')} ${periods[period]}`
 }
-
-const dayOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 10)

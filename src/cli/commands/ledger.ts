@@ -5,13 +5,12 @@ import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { fewestMonthsKept, monthsKept, mostMonthsKept } from '#ledger/bounds.ts'
 import { auditLines, chainAuditLines } from '../admin/show-ledger.ts'
 import {
+  byWord,
   CliError,
   type Command,
   type CommandIo,
   integerFlag,
   parseArguments,
-  runWord,
-  type Words,
   wrongUsage,
   wrongValue,
 } from '../command.ts'
@@ -45,17 +44,9 @@ that became read-only because it did not add up, and allows paid calls again if 
   --data DIR    the service's folder (that of farebox.yaml here, or .farebox)
   --json        the whole report as JSON; balances as one object per line`
 
-const words: Words = {
-  balance,
-  audit,
-  export: exportLedger,
-  compact,
-  reopen,
-}
-
 export const ledger: Command = {
   usage,
-  run: (args, io) => runWord(name, words, args, io),
+  run: byWord(name, { balance, audit, export: exportLedger, compact, reopen }),
 }
 
 const data = { type: 'string' } as const

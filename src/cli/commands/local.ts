@@ -1,14 +1,5 @@
 import { displayUsd, formatUsd, microUsd, parseUsd } from '#contract/money.ts'
-import {
-  CliError,
-  type Command,
-  type CommandIo,
-  parseArguments,
-  runWord,
-  type Words,
-  wrongUsage,
-  wrongValue,
-} from '../command.ts'
+import { byWord, CliError, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { runningService } from '../data/service-admin.ts'
 
@@ -28,16 +19,7 @@ that service, starting within a minute. env prints the settings for the test wal
   --data DIR   the folder of that \`up\` (${defaultDataFolder})
   --json       print the result as one line of JSON`
 
-export const local: Command = {
-  usage,
-  run: (args, io) => runWord(name, words, args, io),
-}
-
-const words: Words = {
-  fund,
-  stake,
-  env,
-}
+export const local: Command = { usage, run: byWord(name, { fund, stake, env }) }
 
 const shared = {
   data: { type: 'string', default: defaultDataFolder },

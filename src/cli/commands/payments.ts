@@ -1,17 +1,8 @@
 import type { OperatorAnswer } from '#operator/queries/wire.ts'
 import { paymentStages } from '#pages/console/wire.ts'
 import { operateBy, operateOnService } from '../admin/operator.ts'
-import {
-  type Command,
-  type CommandIo,
-  integerFlag,
-  parseArguments,
-  runWord,
-  type Words,
-  wrongUsage,
-  wrongValue,
-} from '../command.ts'
-import { asJson } from '../output.ts'
+import { given, notePage, pageOf, paging, place, plain, text, timeOf } from '../admin/operator-command.ts'
+import { byWord, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { printTable } from '../show/table.ts'
 
 const name = 'farebox payments'
@@ -35,32 +26,19 @@ is credited twice.
   --data DIR        the service's folder (that of farebox.yaml here, or .farebox)
   --json            print JSON`
 
-const words: Words = { list, look }
+export const payments: Command = { usage, run: byWord(name, { list, look }) }
 
-export const payments: Command = {
-  usage,
-  run: (args, io) => runWord(name, words, args, io),
-}
-
-const text = { type: 'string' } as const
-const place = { data: text, json: { type: 'boolean', default: false } } as const
 const operate = operateBy(name)
 const operateThere = operateOnService(name)
 
-/** Ids of chains and payers, which no terminal obeys. */
-const plain = (value: string | null): string => (value === null ? '' : asJson(value).slice(1, -1))
-
 async function list(args: readonly string[], io: CommandIo): Promise<number> {
-  const options = { stage: text, payer: text, transaction: text, limit: text, after: text, ...place }
+  const options = { stage: text, payer: text, transaction: text, ...paging, ...place }
   const { values } = parseArguments(args, { command: name, options })
   const stage = stages.find(each => each === values.stage)
   if (values.stage !== undefined && !stage) throw wrongValue(name, 'stage', values.stage, `one of ${stages.join(', ')}`)
-  const { payer, transaction, after } = values
-  const limit = integerFlag(name, 'limit', values.limit, 1, 200)
-  const given = Object.fromEntries(
-    Object.entries({ stage, payer, transaction, limit, after }).filter(([, value]) => value !== undefined),
-  )
-  const answer = await operate('payments', given, values, io)
+  const { payer, transaction } = values
+  const filter = given({ stage, payer, transaction })
+  const answer = await operate('payments', { ...filter, ...pageOf(name, values) }, values, io)
   if (values.json) {
     io.output.printJson(answer)
     return 0
@@ -71,8 +49,7 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
   ])
   printTable({ head: ['Begun, UTC', 'Stage', 'USD', 'Payer', 'Payment', 'Transaction'], rows, right: [2] }, io.output)
   for (const row of answer.rows) if (row.isStuck) for (const line of whatToDo(row)) io.output.note(line)
-  const more = answer.next === null ? '' : ` The next page: \`--after '${answer.next}'\`.`
-  io.output.note(`${rows.length} of ${answer.total ?? 'several'}.${more}`)
+  notePage(answer, io)
   return 0
 }
 
@@ -83,23 +60,12 @@ const whatToDo = ({ payment, advice, steps }: OperatorAnswer<'payments'>['rows']
   `  To look again: \`farebox payments look '${plain(payment)}'\`.`,
 ]
 
-const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')
-
 async function look(args: readonly string[], io: CommandIo): Promise<number> {
-  const { values, positionals } = parseArguments(args, {
-    command: name,
-    options: { reason: text, ...place },
-    maxPositionals: 1,
-  })
+  const options = { reason: text, ...place }
+  const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
   const [payment] = positionals
   if (!payment) throw wrongUsage(name, 'The payment is missing; `farebox payments list --stage stuck` shows their ids')
-  const { reason } = values
-  const answer = await operateThere(
-    'payment.look',
-    { payment, ...(reason === undefined ? {} : { reason }) },
-    values,
-    io,
-  )
+  const answer = await operateThere('payment.look', { payment, ...given({ reason: values.reason }) }, values, io)
   if (values.json) io.output.printJson(answer)
   else io.output.print(`The payment is ${answer.stage}. ${answer.outcome}`)
   return 0

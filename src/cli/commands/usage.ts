@@ -1,5 +1,6 @@
 import type { OperatorInput } from '#operator/queries/wire.ts'
 import { checkInput, openOperator } from '../admin/operator.ts'
+import { given, place, text } from '../admin/operator-command.ts'
 import { type Command, type CommandIo, parseArguments, wrongValue } from '../command.ts'
 import { servicePlaceOf } from '../data/service-place.ts'
 import { asJson } from '../output.ts'
@@ -32,16 +33,11 @@ const pageRows = 200
 export const usageCommand: Command = {
   usage,
   async run(args, io) {
-    const text = { type: 'string' } as const
-    const flag = { type: 'boolean', default: false } as const
-    const options = { by: text, from: text, to: text, customer: text, model: text, csv: flag, data: text, json: flag }
+    const options = { by: text, from: text, to: text, customer: text, model: text, csv: place.json, ...place }
     const { values } = parseArguments(args, { command: name, options })
     const by = waysOf(values.by ?? 'day')
     const { from, to, customer, model } = values
-    const filter = Object.fromEntries(
-      Object.entries({ from, to, customer, model }).filter(([, value]) => value !== undefined),
-    )
-    const { rows, totals } = await everyRow({ by, ...filter }, values.data, io)
+    const { rows, totals } = await everyRow({ by, ...given({ from, to, customer, model }) }, values.data, io)
     const columns = [...by.flatMap(way => (way === 'customer' ? ['customer', 'name'] : [way])), ...figures]
     if (values.json) for (const row of rows) io.output.printJson(row)
     else if (values.csv) {
@@ -68,25 +64,7 @@ export const usageCommand: Command = {
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
-const figures = [
-  ...[
-    'requests',
-    'chargedUsd',
-    'refundedUsd',
-    'writtenOffUsd',
-    'stakingUsd',
-    'revenueUsd',
-    'toppedUpUsd',
-    'grantedUsd',
-  ],
-]
-
-/** Headings for a terminal; files and programs get the names of the columns. */
-const heads: Readonly<Record<string, string>> = {
-  customer: 'Customer',
-  name: 'Name',
-  model: 'Model',
-  day: 'Day, UTC',
+const figureHeads = {
   requests: 'Requests',
   chargedUsd: 'Charged',
   refundedUsd: 'Refunded',
@@ -95,6 +73,13 @@ const heads: Readonly<Record<string, string>> = {
   revenueUsd: 'Revenue',
   toppedUpUsd: 'Topped up',
   grantedUsd: 'Granted',
+}
+const figures = Object.keys(figureHeads)
+
+/** Headings for a terminal; files and programs get the names of the columns. */
+const heads: Readonly<Record<string, string>> = {
+  ...{ customer: 'Customer', name: 'Name', model: 'Model', day: 'Day, UTC' },
+  ...figureHeads,
 }
 
 type Row = Record<string, string | number | null | undefined>

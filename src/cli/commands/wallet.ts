@@ -1,4 +1,4 @@
-import { type Command, runWord, type Words } from '../command.ts'
+import { byWord, type Command } from '../command.ts'
 import { approveRequest, denyRequest } from '../wallet/approve.ts'
 import { createWallet } from '../wallet/create-wallet.ts'
 import {
@@ -61,24 +61,22 @@ move        accepts this journal for the wallet's keys on this machine, even an 
   --csv                   print CSV
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox; that of \`farebox up\` is .farebox/agent)`
 
-const words: Words = {
-  create: createWallet,
-  address: showAddress,
-  status: showStatus,
-  receipts: showReceipts,
-  approve: approveRequest,
-  deny: denyRequest,
-  open: openPage,
-  send: sendMoney,
-  resolve: resolvePayment,
-  export: exportWallet,
-  passphrase: changePassphrase,
-  stop: stopWallet,
-  start: startWallet,
-  move: moveWallet,
-}
-
 export const wallet: Command = {
   usage,
-  run: (args, io) => runWord(name, words, args, io),
+  run: byWord(name, {
+    create: createWallet,
+    address: showAddress,
+    status: showStatus,
+    receipts: showReceipts,
+    approve: approveRequest,
+    deny: denyRequest,
+    open: openPage,
+    send: sendMoney,
+    resolve: resolvePayment,
+    export: exportWallet,
+    passphrase: changePassphrase,
+    stop: stopWallet,
+    start: startWallet,
+    move: moveWallet,
+  }),
 }
