@@ -1,3 +1,4 @@
+import type { SessionSecrets } from '#access/identity/browser-sessions.ts'
 import { minuteMs } from '#contract/time.ts'
 import { oneAtATime } from '#host/async.ts'
 import { readPageBody } from '#host/pages/page-body.ts'
@@ -11,7 +12,7 @@ import { operatorRoles } from '#pages/console/wire.ts'
 import { apiPath, pageKeyHeader, type Refused, type Session, sessionPath } from '#pages/kit/wire.ts'
 import { challengeMs } from '../sign-in/challenges.ts'
 import { deviceMs } from '../sign-in/devices.ts'
-import type { Operator, SessionSecrets } from '../sign-in/operator-sessions.ts'
+import type { Operator } from '../sign-in/operator-sessions.ts'
 import type { Asked, ConsoleRoute, ConsoleRoutes, ProofNeed, RouteContext } from './console-route.ts'
 import { type Entered, entryRoutes, nextStep } from './entry-routes.ts'
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { Marks } from '#access/identity/marks.ts'
 import { type Clock, minuteMs } from '#contract/time.ts'
 import { hashOfSecret } from '#host/pages/page-guards.ts'
 import { isSameSecret } from '#host/signatures/signatures.ts'
-import type { Marks } from './marks.ts'
 import { markOf, type ServiceSecrets } from './sealed.ts'
 
 /** Within this time, a passkey must sign a challenge and the signature must arrive. */

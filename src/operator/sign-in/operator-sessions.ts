@@ -1,3 +1,5 @@
+import { type SessionSecrets, sessionHash } from '#access/identity/browser-sessions.ts'
+import { type Mark, Marks } from '#access/identity/marks.ts'
 import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
 import { hashOfSecret, newPageSecret } from '#host/pages/page-guards.ts'
 import { RecentMap } from '#host/recent-map.ts'
@@ -5,7 +7,6 @@ import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { type OperatorRole, operatorRoles, type SignedInBy, waysIn } from '#pages/console/wire.ts'
 import { refuse } from '../operator-refused.ts'
-import { type Mark, Marks } from './marks.ts'
 import { type NamedOperator, readOperator } from './operator-rows.ts'
 
 /** A user of the console. */
@@ -35,15 +36,6 @@ export interface OperatorSession extends Operator {
   hash: string
   how: SignedInBy
   untilMs: number
-}
-
-/**
- * The two secrets of a session: the cookie, which the browser sends automatically, and the key, which only the page
- * has.
- */
-export interface SessionSecrets {
-  cookie: string
-  key: string
 }
 
 /** How long a link works; it is normally opened at once. */
@@ -111,7 +103,7 @@ export class OperatorSessions {
 
   async #begin(signed: Signed, ...spent: Mark[]): Promise<(SessionSecrets & Operator) | null> {
     const secrets = { cookie: newPageSecret(), key: newPageSecret() }
-    const session = hashOf(secrets)
+    const session = sessionHash(secrets)
     const isFirst = await this.#marks.write(
       ...spent,
       { key: `${sessionMark(session)}${restOf(signed)}`, expiresAtMs: this.#now() + sessionMs },
@@ -123,7 +115,7 @@ export class OperatorSessions {
 
   /** Null if the session ended, was idle for too long or does not exist; otherwise this counts as a use. */
   async find(secrets: SessionSecrets): Promise<OperatorSession | null> {
-    const hash = hashOf(secrets)
+    const hash = sessionHash(secrets)
     const [[session], uses, ended] = await Promise.all([
       this.#marks.begin(sessionMark(hash)),
       this.#marks.begin(useMark(hash)),
@@ -233,7 +225,6 @@ const useMark = (hash: string) => `${prefix}use:${hash}:`
 const endMark = (hash: string) => `${prefix}end:${hash}:`
 const proofMark = (hash: string) => `${prefix}proof:${hash}:`
 
-const hashOf = ({ cookie, key }: SessionSecrets): string => hashOfSecret(`${cookie}.${key}`)
 const hashOfMark = (rest: string): string => rest.slice(0, rest.indexOf(':'))
 
 const plainName = (by: string): string => by.replaceAll(/[^\w.@+-]/g, '_').slice(0, nameCharacters) || 'unknown'

@@ -1,3 +1,4 @@
+import { Marks } from '#access/identity/marks.ts'
 import { type Clock, minuteMs } from '#contract/time.ts'
 import { oneAtATime } from '#host/async.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -5,7 +6,6 @@ import type { PasskeyCreation, PasskeyRequest, PasswordSetup } from '#pages/cons
 import { refuse } from '../operator-refused.ts'
 import { Challenges } from './challenges.ts'
 import { Devices } from './devices.ts'
-import { Marks } from './marks.ts'
 import {
   moveOperator,
   type NamedOperator,

@@ -1,6 +1,6 @@
+import type { Marks } from '#access/identity/marks.ts'
 import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
 import { hashOfSecret } from '#host/pages/page-guards.ts'
-import type { Marks } from './marks.ts'
 
 /** Failures of an address, a device or an operator without a wait, because users mistype. */
 const freeFailures = 4

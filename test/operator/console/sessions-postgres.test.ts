@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Marks } from '#operator/sign-in/marks.ts'
+import { Marks } from '#access/identity/marks.ts'
 import { OperatorSessions } from '#operator/sign-in/operator-sessions.ts'
 import { Tries } from '#operator/sign-in/tries.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'

@@ -1,7 +1,7 @@
 /** A password with a one-time code, the third way into the console. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { Marks } from '#access/identity/marks.ts'
 import { dayMs, minuteMs } from '#contract/time.ts'
-import { Marks } from '#operator/sign-in/marks.ts'
 import { totpCode } from '#operator/sign-in/totp.ts'
 import { freeFailuresOfAccount, Tries } from '#operator/sign-in/tries.ts'
 import type { PasswordSetup, ProofWays, YourSignIn } from '#pages/console/wire.ts'

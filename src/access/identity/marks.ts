@@ -12,7 +12,7 @@ export interface FoundMark {
   untilMs: number
 }
 
-/** The console's rows in the ledger's store, which every process of a service shares. */
+/** Such rows in the ledger's store, which every process of a service shares. */
 export class Marks {
   readonly #store: Store
   readonly #clock: Clock
@@ -40,7 +40,7 @@ export class Marks {
   /** Writes all or none; false if one of them existed. */
   async write(...marks: readonly Mark[]): Promise<boolean> {
     const ops = marks.map(mark => ({ op: 'nonce' as const, ...mark }))
-    const outcome = await commitSurely(this.#store, { id: `${uuidV7(this.#clock.now())}/console`, ops })
+    const outcome = await commitSurely(this.#store, { id: `${uuidV7(this.#clock.now())}/marks`, ops })
     return outcome.ok
   }
 }
