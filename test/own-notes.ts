@@ -2,13 +2,13 @@
  * Tests take one key in many folders, so each file of tests has notes of its own about which journal counts for it; and
  * `farebox` leads to this clone, as after `npm link`, so that advice names it by its word.
  */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, vi } from 'vitest'
+import { removeTemporaryFolders, temporaryFolder } from './temporary-folder.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'farebox-state-'))
+const home = temporaryFolder('state')
 process.env.XDG_STATE_HOME = home
 const programs = join(home, 'bin')
 mkdirSync(programs)
@@ -21,5 +21,5 @@ afterAll(() => {
   vi.restoreAllMocks()
   vi.unstubAllEnvs()
   process.env.PATH = path
-  rmSync(home, { recursive: true, force: true })
+  removeTemporaryFolders()
 })

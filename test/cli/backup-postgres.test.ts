@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { postgresEnvironment } from '#cli/backup/postgres-tools.ts'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets, readFolderSecrets, type Secrets } from '#cli/data/folder-secrets.ts'
@@ -16,6 +15,7 @@ import { type OpenService, openService } from '#service/running/open-service.ts'
 import { canarySecret } from '../canary/canaries.ts'
 import { query } from '../postgres/cluster.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 const secret = canarySecret
@@ -26,11 +26,10 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
   let databases = 0
   let source: string
   beforeEach(async () => {
-    root = await mkdtemp(join(tmpdir(), 'farebox-dump-'))
+    root = temporaryFolder('dump')
     file = join(root, 'books.dump')
     source = await newDatabase()
   })
-  afterEach(() => rm(root, { recursive: true, force: true }))
 
   async function newDatabase(): Promise<string> {
     const name = `books_${++databases}`

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { audit } from '#ledger/audit/audit.ts'
@@ -15,6 +14,7 @@ import { farebox, launcher } from '../journeys/spawned-up.ts'
 import { account, grant, hold, mustCommit } from '../ledger/store/sample-ops.ts'
 import { tamperWith } from '../ledger/store/sqlite-folder.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 // Each command opens the ledger anew, with a thread of its own.
@@ -24,12 +24,11 @@ let root: string
 let source: string
 let file: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-backup-'))
+  root = temporaryFolder('backup')
   source = join(root, 'source')
   file = join(root, 'books.db')
   await folderSecrets(dataFolder(source))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const backup = (...args: string[]) => runCommand(['backup', ...args, '--data', source])
 const restore = (into: string, from = file) => runCommand(['restore', from, '--data', into])

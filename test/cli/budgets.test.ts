@@ -1,18 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
 
 let root: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-budgets-'))
+  root = temporaryFolder('budgets')
   await folderSecrets(dataFolder(root))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const keys = (...args: string[]) => runCommand(['keys', ...args, '--data', root])
 

@@ -1,14 +1,14 @@
 /** Customers, usage and the log of operators' acts as an operator's commands show and change them. */
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { typedInto } from './at-terminal.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
@@ -18,10 +18,9 @@ vi.setConfig({ testTimeout: 60_000 })
 
 let root: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-customers-'))
+  root = temporaryFolder('customers')
   await folderSecrets(dataFolder(root))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const farebox = (...args: string[]) => runCommand([...args, '--data', root])
 const answerOf = async (...args: string[]) => {

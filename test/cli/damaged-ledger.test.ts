@@ -1,10 +1,10 @@
-import { copyFile, mkdtemp, rm, stat, truncate } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -14,7 +14,7 @@ let database: string
 let whole: string
 let bytes: number
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-damaged-'))
+  root = temporaryFolder('damaged')
   const folder = dataFolder(join(root, 'data'))
   database = folder.database
   whole = join(root, 'whole.db')
@@ -24,7 +24,6 @@ beforeAll(async () => {
   await copyFile(database, whole)
   bytes = (await stat(whole)).size
 })
-afterAll(() => rm(root, { recursive: true, force: true }))
 
 const cuts: [string, (bytes: number) => number][] = [
   ['within its header', () => 50],

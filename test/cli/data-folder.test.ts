@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -11,12 +10,12 @@ import { commands } from '#cli/commands.ts'
 import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
 import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 let root: string
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-folder-'))
+beforeEach(() => {
+  root = temporaryFolder('folder')
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 async function run(args: string[], table: readonly CommandEntry[] = commands) {
   const stdout = new PassThrough({ encoding: 'utf8' })

@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { localModels, withLocalModels } from '#cli/up/local-service.ts'
 import { findLocalServers } from '#engines/openai/find-local-servers.ts'
 import { openService } from '../service/open-service.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { modelServer } from './model-server.ts'
 import { runCommand } from './run-command.ts'
 
@@ -13,13 +13,10 @@ vi.setConfig({ testTimeout: 60_000 })
 let folder: string
 let server: Awaited<ReturnType<typeof modelServer>>
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-init-'))
+  folder = temporaryFolder('init')
   server = await modelServer()
 })
-afterAll(async () => {
-  await server.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => server.close())
 
 const silent = { info() {}, warn() {}, error() {} }
 

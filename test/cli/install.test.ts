@@ -3,28 +3,25 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parse as parseJsonc } from 'jsonc-parser'
 import { parse as parseToml } from 'smol-toml'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type AssistantClient, assistantClients } from '#cli/assistants/clients.ts'
 import { canaryApiKey, canaryEvmKey } from '../canary/canaries.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 let home: string
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'farebox-install-'))
+  home = temporaryFolder('install')
 })
-afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   runCommand(['install', ...args], {

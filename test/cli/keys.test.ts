@@ -1,12 +1,12 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { DownloadLinks } from '#service/jobs/finished-media.ts'
 import type { OpenService } from '#service/running/open-service.ts'
 import { canarySecret } from '../canary/canaries.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
 
@@ -15,10 +15,9 @@ vi.setConfig({ testTimeout: 60_000 })
 
 let root: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-keys-'))
+  root = temporaryFolder('keys')
   await folderSecrets(dataFolder(root))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const keys = (...args: string[]) => runCommand(['keys', ...args, '--data', root])
 const created = async (...args: string[]) =>

@@ -1,21 +1,19 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { version } from '#contract/version.generated.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
 let house: string
 
 /** A tiny checkout: the real launcher before a `main` that tells what it was given. */
 beforeEach(() => {
-  house = mkdtempSync(join(tmpdir(), 'farebox-launcher-'))
+  house = temporaryFolder('launcher')
   cpSync(launcher, join(house, 'bin/farebox.mjs'))
 })
-
-afterEach(() => rmSync(house, { recursive: true, force: true }))
 
 const tell = (where: string) => `export async function main(args) {
   if (args[0] === 'wait') {

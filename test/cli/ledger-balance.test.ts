@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { microUsd } from '#contract/money.ts'
@@ -10,14 +7,14 @@ import type { Store } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { account, grant, hold, mustCommit } from '../ledger/store/sample-ops.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 let root: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-balance-'))
+  root = temporaryFolder('balance')
   await folderSecrets(dataFolder(root))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const dayMs = 24 * 60 * 60 * 1000
 

@@ -1,19 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { microUsd } from '#contract/money.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import { startLocalEvmChain } from '#local/evm/chain.ts'
 import { account, mustCommit, payment, topUp } from '../ledger/store/sample-ops.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 let root: string
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-local-chain-'))
+beforeEach(() => {
+  root = temporaryFolder('local-chain')
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const audit = () => runCommand(['ledger', 'audit', '--chain', '--data', root])
 

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { audit } from '#ledger/audit/audit.ts'
@@ -13,15 +12,15 @@ import type { Op, Unit } from '#ledger/store/units.ts'
 import { uuidV7Floor } from '#ledger/store/uuid-v7.ts'
 import { account, capture, grant, hold, lease, mustCommit } from '../ledger/store/sample-ops.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
 
 let root: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-compact-'))
+  root = temporaryFolder('compact')
   await folderSecrets(dataFolder(root))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 

@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { createOutput } from '#cli/output.ts'
@@ -11,14 +9,14 @@ import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { account, grant, mustCommit, nowMs } from '../ledger/store/sample-ops.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 let root: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-export-'))
+  root = temporaryFolder('export')
   await folderSecrets(dataFolder(root))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const later = { ...(grant(3n, 'later', 'bob') as { atMs: number }), atMs: nowMs + 1_000 } as ReturnType<typeof grant>
 const fill = (store: Store) =>

@@ -1,19 +1,18 @@
 /** A folder and the database that its ledger is in: neither is forgotten for the other. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { noteLedgerPlace } from '#cli/data/ledger-place.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
 
 let root: string
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-place-'))
+beforeEach(() => {
+  root = temporaryFolder('place')
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const url = 'postgres://ada:canary@127.0.0.1:1/books?sslmode=require'
 const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>

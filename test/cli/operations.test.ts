@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder, defaultDataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 // Each command opens the ledger anew, with a thread of its own.
@@ -19,13 +19,12 @@ const commands = pages
 const here = process.cwd()
 let root: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-operations-'))
+  root = temporaryFolder('operations')
   process.chdir(root)
   await folderSecrets(dataFolder(defaultDataFolder))
 })
-afterEach(async () => {
+afterEach(() => {
   process.chdir(here)
-  await rm(root, { recursive: true, force: true })
 })
 
 test('every command of the pages on backup, monitoring and running does what they say, in their order', async () => {

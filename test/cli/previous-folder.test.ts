@@ -1,13 +1,13 @@
 /** A data folder as the first release left it, through the commands and the service of today. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { openService } from '#service/running/open-service.ts'
 import { firstKey, firstSecret } from '../ledger/store/previous-release/first-ledger.ts'
 import { tamperWith } from '../ledger/store/sqlite-folder.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 // Each command opens the ledger anew, with a thread of its own.
@@ -18,14 +18,13 @@ const dump = join(import.meta.dirname, '..', 'ledger', 'store', 'previous-releas
 let root: string
 let old: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-previous-'))
+  root = temporaryFolder('previous')
   old = join(root, 'old')
   const folder = dataFolder(old)
   await mkdir(join(old, 'service'), { recursive: true })
   await writeFile(folder.secret, `${firstSecret}\n`, { mode: 0o600 })
   tamperWith(folder.database, await readFile(dump, 'utf8'))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 /** The status that the key of then gets at a service on this folder, whose tables are brought up to date by its start. */
 async function keyStatusAt(path: string): Promise<number> {

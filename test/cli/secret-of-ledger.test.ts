@@ -1,14 +1,15 @@
 /** A secret that is not the one of the ledger is refused before it makes a key, on either store. */
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { hostname, tmpdir } from 'node:os'
+import { copyFile, rm, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder, readFileIfThere } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { type OpenService, openService } from '#service/running/open-service.ts'
 import { query } from '../postgres/cluster.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 // Each command opens the ledger anew, with a thread of its own.
@@ -132,10 +133,9 @@ function sameOnBoth(other: 'home' | 'elsewhere'): void {
 }
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-secret-'))
+  root = temporaryFolder('secret')
   await folderSecrets(dataFolder(folderOf('home')))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 describe('ledger in the folder', () => {
   beforeEach(() => {

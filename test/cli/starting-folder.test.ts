@@ -1,14 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { loadConfig } from '#cli/serve/config.ts'
 import { startServing } from '#cli/serve/start-serving.ts'
 import type { Log } from '#host/log.ts'
 import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
@@ -28,13 +28,12 @@ let root: string
 let path: string
 let data: string
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'farebox-starting-'))
+  root = temporaryFolder('starting')
   path = join(root, 'farebox.yaml')
   data = join(root, '.farebox')
   await writeFile(path, config)
   await folderSecrets(dataFolder(data))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const serve = async (given: Log = log) =>
   startServing({ version: '', path, config: await loadConfig(path, {}), env: {}, log: given, hide() {} })

@@ -1,7 +1,5 @@
 /** How results look: tables, colours and bars on a terminal, plain lines in a pipe, JSON for programs. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { WriteStream } from 'node:tty'
@@ -17,6 +15,7 @@ import { paintFor } from '#cli/show/style.ts'
 import { tableLines } from '#cli/show/table.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { LineServer } from '../../bench/mcp/line-server.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { atTerminal, typedInto } from './at-terminal.ts'
 import { runCommand } from './run-command.ts'
 
@@ -26,12 +25,11 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const launcher = join(root, 'bin/farebox.mjs')
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-terminal-'))
+beforeEach(() => {
+  folder = temporaryFolder('terminal')
 })
-afterEach(async () => {
+afterEach(() => {
   vi.unstubAllEnvs()
-  await rm(folder, { recursive: true, force: true })
 })
 
 /** What Node reads, TERM aside, to decide how many colours a terminal has. */

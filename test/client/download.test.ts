@@ -1,6 +1,4 @@
-import { mkdtempSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Client, type ClientOptions } from '#client/client.ts'
@@ -9,6 +7,7 @@ import { appendTo, findPart, writePartNote } from '#client/download/part-file.ts
 import { unsyncedBytes } from '#client/limits.ts'
 import { downloadAddress, publicLookup } from '#client/wire/wire.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 
 const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(3 * unsyncedBytes, 7)])
@@ -29,7 +28,7 @@ async function setUp(handler: Handler) {
   }
   const client = clientOf()
   closing.push(server.close)
-  const folder = mkdtempSync(join(tmpdir(), 'farebox-download-'))
+  const folder = temporaryFolder('download')
   const file = { path: join(folder, 'video.mp4'), partPath: join(folder, '.video.part'), mimeType: 'video/mp4' }
   const get = (options: DownloadOptions = {}, signature = 'x') =>
     download(client, `${server.origin}/file?signature=${signature}`, file, options)
@@ -225,7 +224,7 @@ test('inline bytes that break off leave nothing behind', async () => {
 })
 
 test('a disk that takes nothing leaves no connection open', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'farebox-download-'))
+  const folder = temporaryFolder('download')
   for (const headers of [{}, { etag, 'content-length': '1000' }]) {
     let isOpen = true
     const body = new ReadableStream({

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { machineNotes } from '#agent/state/machine-notes.ts'
 import { Client } from '#client/client.ts'
@@ -9,6 +7,7 @@ import { breakerCeiling } from '#client/limits.ts'
 import { memorySharedNotes, type SharedNotes } from '#client/pace/shared-notes.ts'
 import { listModels } from '#contract/operations/models.ts'
 import { openState } from '#wallet/records/state.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { type Fate, failingService } from './failing-service.ts'
 import { seededRandom } from './seeded-random.ts'
 import { VirtualTime } from './virtual-time.ts'
@@ -26,7 +25,7 @@ afterEach(() => {
 
 /** Notes of several processes in one state file, each with connections of its own. */
 function notesOfProcesses(count: number, time: VirtualTime): SharedNotes[] {
-  const folder = mkdtempSync(join(tmpdir(), 'farebox-notes-'))
+  const folder = temporaryFolder('notes')
   closing.push(() => rmSync(folder, { recursive: true }))
   return Array.from({ length: count }, () => {
     const state = openState(folder)

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
 import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import { ServiceVideo } from '#engines/service/service-engines.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { type JobDouble, jobDouble, json } from './job-double.ts'
 
 export type Kind = 'service' | 'openai'
@@ -17,13 +15,12 @@ export function jobEngines() {
   let server: JobDouble
   const opened: { close(): Promise<void> }[] = []
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'farebox-jobs-'))
+    folder = temporaryFolder('jobs')
     server = await jobDouble()
   })
   afterEach(async () => {
     for (const each of opened.splice(0)) await each.close()
     await server.close()
-    await rm(folder, { recursive: true, force: true })
   })
   return {
     get folder() {

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Voice } from '#contract/operations/audio.ts'
@@ -8,6 +7,7 @@ import { audit } from '#ledger/audit/audit.ts'
 import { ConfigRefused } from '#service/config/config-values.ts'
 import { configuredModels } from '../service/config/configured-models.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { type ComfyDouble, comfyDouble, entryOf } from './comfy/comfy-double.ts'
 import { asJson, type Upstream, upstream } from './openai/upstream.ts'
 
@@ -21,7 +21,7 @@ let other: Upstream
 let service: OpenedService
 let key: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-voices-'))
+  folder = temporaryFolder('voices')
   comfy = await comfyDouble({ files: { 'output/said.wav': audio } })
   other = await upstream((response, { url = '' }) => {
     if (url.endsWith('/voices')) return asJson({ id: 'vv_theirs', model: 'inner' })(response)
@@ -38,7 +38,6 @@ afterAll(async () => {
   await service.close()
   await comfy.close()
   await other.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 const comfyUpstream = () => ({ engine: 'comfyui', baseUrl: comfy.baseUrl, workflow: join(folder, 'speech.json') })

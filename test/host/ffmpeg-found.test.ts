@@ -1,17 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { encodableFormats } from '#engines/audio/audio-codec.ts'
 import { Ffmpeg } from '#engines/ffmpeg/ffmpeg.ts'
 import { audioEncoders, videoEncoders } from '#host/media/ffmpeg.ts'
 import { requireFfmpeg } from '#host/media/media-workers.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-test-'))
+beforeAll(() => {
+  folder = temporaryFolder('test')
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 /** In place of the media process: one whose FFmpeg has these encoders, or is missing. */
 async function having(name: string, encoders: readonly string[] | null): Promise<string> {

@@ -1,16 +1,16 @@
 /** Finished media in a bucket of a real server. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { JobState } from '#ledger/store/units.ts'
 import { Bucket } from '#media/bucket.ts'
 import { BucketMediaStore, partBytes } from '#media/bucket-media-store.ts'
 import type { BucketMediaOptions, BucketOptions } from '#media/media-options.ts'
 import type { S3Server } from '../s3/swift-server.ts'
 import { withBucketServer } from '../s3/with-bucket.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -21,10 +21,9 @@ function mediaInBucket(server: () => S3Server): void {
   let folder: string
   let options: BucketOptions
   let bucket: Bucket
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'farebox-bucket-'))
+  beforeAll(() => {
+    folder = temporaryFolder('bucket')
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
   beforeEach(async () => {
     options = await server().bucket()
     bucket = new Bucket(options)

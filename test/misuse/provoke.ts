@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { typedInto } from '../cli/at-terminal.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import type { Mistake, Place } from './places.ts'
 
 /** What the terminal answers to a mistake, with the names of this run taken out of it. */
 export async function provoke({ typed, env = {}, answers, before }: Mistake) {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-misuse-'))
+  const folder = temporaryFolder('misuse')
   const place: Place = { folder, closing: [] }
   const here = process.cwd()
   process.chdir(folder)
@@ -28,7 +26,6 @@ export async function provoke({ typed, env = {}, answers, before }: Mistake) {
   } finally {
     process.chdir(here)
     for (const close of place.closing) await close()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -1,7 +1,4 @@
 /** Through the public door: what an operator sets decides who settles, and what for. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { TopUpRequired } from '#contract/wire/payment.ts'
@@ -10,6 +7,7 @@ import { canarySecret } from '../canary/canaries.ts'
 import { answer, behaviours } from '../faults/twins/behaviours.ts'
 import { evmSettler } from '../faults/twins/evm-settler.ts'
 import { openHostileFacilitator } from '../faults/twins/hostile-facilitator.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { newAccount, startTestChain, type TestChain } from './test-chain.ts'
 import { encode, type Loose, optionTo, sign } from './top-up-world.ts'
 
@@ -20,12 +18,11 @@ beforeAll(async () => {
   chain = await startTestChain()
 })
 afterAll(() => chain.stop())
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-settings-'))
+beforeEach(() => {
+  folder = temporaryFolder('settings')
 })
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
-  await rm(folder, { recursive: true, force: true })
 })
 
 const option = optionTo(newAccount().address)

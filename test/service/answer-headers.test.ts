@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiVersion } from '#contract/wire/base-url.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model, TextModel } from '#service/models/model.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
 const clock = new TestClock(Date.parse('2026-11-21T09:00:00Z'))
@@ -35,14 +33,11 @@ let service: OpenedService
 let key: string
 let folder: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-headers-'))
+  folder = temporaryFolder('headers')
   service = await openService({ models, clock, folder })
   key = await service.key(5)
 })
-afterAll(async () => {
-  await service.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => service.close())
 
 interface Asked {
   path: string

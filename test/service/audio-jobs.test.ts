@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
@@ -10,6 +9,7 @@ import type { JobProgress, MusicCall, MusicEngine } from '#engines/ports/media-e
 import { audit } from '#ledger/audit/audit.ts'
 import { demoModels, demoMusic } from '#service/models/demo-models.ts'
 import type { MusicModel } from '#service/models/model.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 let folder: string
@@ -72,7 +72,7 @@ const plain: MusicModel = {
 let service: OpenedService
 let key: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-music-'))
+  folder = temporaryFolder('music')
   service = await openService({
     models: engines => [
       ...demoModels({ ...engines, music: new DemoMusic({ workFolder: folder }) }),
@@ -93,7 +93,6 @@ afterAll(async () => {
   expect((await audit(service.database)).findings).toEqual([])
   expect(service.logged.filter(line => line.level === 'error')).toEqual([])
   await service.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 const ask = { model: 'song', prompt: 'A slow waltz', lyrics_prompt: 'la la' }

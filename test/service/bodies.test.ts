@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { pulledBody, readerPatienceMs, writePulled } from '#service/http/body/pulled-body.ts'
 import { fileBody } from '#service/http/body/send.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
@@ -84,10 +84,9 @@ describe('S10, G7: a reader who stalls', () => {
 
 describe('files', () => {
   let folder: string
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'farebox-body-'))
+  beforeEach(() => {
+    folder = temporaryFolder('body')
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
 
   test('nothing is opened before somebody reads', async () => {
     const path = join(folder, 'file')

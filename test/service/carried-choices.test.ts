@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { wavOf } from '#engines/audio/recording.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { configuredModels } from './config/configured-models.ts'
 import { colouredPng } from './image-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
@@ -42,7 +42,7 @@ const modelsFor = (workflow: string) => [
 ]
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-carried-'))
+  folder = temporaryFolder('carried')
   const workflow = join(folder, 'workflow.json')
   await writeFile(workflow, JSON.stringify({ 1: { class_type: 'Draw', inputs } }))
   const text = JSON.stringify({ publicUrl: 'http://127.0.0.1:8402', models: modelsFor(workflow) })
@@ -50,10 +50,7 @@ beforeAll(async () => {
   service = await openService({ models: () => models })
   key = await service.key(5)
 })
-afterAll(async () => {
-  await service.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => service.close())
 
 const video = { prompt: 'a boat', duration: '4s' }
 const said = { prompt: 'a boat', width: 64, height: 64 }

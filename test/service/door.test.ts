@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { paymentRequired } from '#contract/wire/headers.ts'
 import { DemoChat, DemoVideo, demoModels, type OpenService, openService, type ServiceOptions } from '#service/index.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 let folder: string
 let service: OpenService
@@ -37,14 +36,11 @@ const optionsFor = (folder: string): ServiceOptions => ({
 })
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-door-'))
+  folder = temporaryFolder('door')
   service = await openService(optionsFor(folder))
 })
 
-afterEach(async () => {
-  await service.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterEach(() => service.close())
 
 const chat = (key: string) => ({
   method: 'POST',

@@ -1,6 +1,4 @@
 /** Ledger that are away: what callers are told, and what the log says. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -15,6 +13,7 @@ import { type OpenService, openService } from '#service/running/open-service.ts'
 import { OutageLog } from '#service/running/outage-log.ts'
 import { canarySecret } from '../canary/canaries.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 type Line = [level: 'info' | 'warn' | 'error', message: string, facts: object]
 
@@ -31,7 +30,7 @@ const back = 'The ledger can be reached again.'
 const still = 'The ledger still cannot be reached.'
 
 async function opened(database?: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-outage-'))
+  const folder = temporaryFolder('outage')
   const { log, lines } = recorded()
   const video = new DemoVideo({ workFolder: join(folder, 'engines') })
   const service = await openService({
@@ -44,7 +43,6 @@ async function opened(database?: string) {
   })
   const close = async () => {
     await service.close()
-    await rm(folder, { recursive: true, force: true })
   }
   return { folder, service, lines, close, ...(await service.createKey({ usd: '1' })) }
 }

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { VideoEngine } from '#engines/ports/media-engines.ts'
@@ -11,19 +8,17 @@ import type { Store } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { freeDeadJobs } from '#service/jobs/lease.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { type OpenedService, type OpenServiceOptions, openService, TestClock } from './open-service.ts'
 
 let folder: string
 let clock: TestClock
 let service: OpenedService
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-recovery-'))
+beforeEach(() => {
+  folder = temporaryFolder('recovery')
   clock = new TestClock()
 })
-afterEach(async () => {
-  await service.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterEach(() => service.close())
 
 const running: VideoEngine = {
   carries: () => true,

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ChatCall } from '#engines/ports/engine.ts'
@@ -11,6 +10,7 @@ import type { Surroundings } from '#service/config/open-models.ts'
 import { readConfig } from '#service/config/read-config.ts'
 import type { Model, TextModel } from '#service/models/model.ts'
 import { asJson, chunk, completion, event, finish, type Upstream, upstream } from '../engines/openai/upstream.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { videoModel } from './models/example-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
@@ -20,7 +20,7 @@ let folder: string
 let server: Upstream
 let letGo: () => void
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-reload-'))
+  folder = temporaryFolder('reload')
   // A stream sends its first piece at once, and the rest when it is let; anything else is answered whole.
   server = await upstream(async (response, request) => {
     if (!request.headers.accept?.includes('event-stream')) return asJson(completion)(response)
@@ -32,10 +32,7 @@ beforeAll(async () => {
     response.end(`${event(chunk('last'))}${event(finish)}data: [DONE]\n\n`)
   })
 })
-afterAll(async () => {
-  await server.close()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => server.close())
 
 const clip = { duration: '2s', resolution: '360p', aspect_ratio: '16:9' }
 const config = (models: string) => `publicUrl: http://127.0.0.1:8402\nmodels:\n${models}`

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { DemoChat } from '#engines/demo/chat.ts'
@@ -10,6 +7,7 @@ import { demoModels } from '#service/models/demo-models.ts'
 import { openService } from '#service/running/open-service.ts'
 import { evmWallet } from '../access/identity/signed-header.ts'
 import { startTestChain, type TestChain } from '../payments/test-chain.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { noVideo } from './models/example-models.ts'
 
 const contract = '0x00000000000000000000000000000000000057a4'
@@ -70,7 +68,7 @@ test.each([
 })
 
 test('a service that is told where stakes are lets a wallet with nothing else call', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-staking-'))
+  const folder = temporaryFolder('staking')
   const publicUrl = 'http://127.0.0.1:8402'
   const models = demoModels({ chat: new DemoChat({ pause: async () => undefined }), video: noVideo })
   const secrets = ['a secret of this test, thirty-two bytes'] as const
@@ -98,6 +96,5 @@ test('a service that is told where stakes are lets a wallet with nothing else ca
     expect([cost.usd, cost.diem > 0]).toEqual([0, true])
   } finally {
     await service.close()
-    await rm(folder, { recursive: true, force: true })
   }
 })

@@ -1,8 +1,7 @@
 /** Limits that processes share by a server with TLS, and by a cluster of three. */
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
@@ -10,6 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openSharedLimits, type SharedLimits } from '#access/limits/shared/shared-limits.ts'
 import { freePort } from '../../postgres/cluster.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { ValkeyServer } from '../../valkey/valkey-server.ts'
 import { isShared } from './is-shared.ts'
 import { ManualClock, noonMs } from './manual-clock.ts'
@@ -26,16 +26,13 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 let folder = ''
 const servers: ValkeyServer[] = []
 const opened: SharedLimits[] = []
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-valkey-'))
+beforeAll(() => {
+  folder = temporaryFolder('valkey')
 })
 afterEach(() => {
   for (const each of opened.splice(0)) each.close()
 })
-afterAll(async () => {
-  await Promise.all(servers.map(each => each.stop()))
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => Promise.all(servers.map(each => each.stop())))
 
 async function started(settingsAt: (port: number) => readonly string[]): Promise<ValkeyServer> {
   const server = await ValkeyServer.start(settingsAt)

@@ -1,12 +1,12 @@
 /** `farebox doctor --assistant`: what an assistant would find who is started with the same settings. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { canaryApiKey, canaryEvmKey, canaryPassphrase } from '../../canary/canaries.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { fakeClock, fakeService, order, sampleWallet, usd } from '../../wallet/sample-wallet.ts'
 import { runCommand } from '../run-command.ts'
 
@@ -21,7 +21,7 @@ let said = {
 }
 const asked: string[] = []
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'farebox-doctor-'))
+  folder = temporaryFolder('doctor')
   service = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)
     response.setHeader('date', new Date(Date.now() + said.aheadMs).toUTCString())
@@ -35,7 +35,6 @@ beforeAll(async () => {
 })
 afterAll(() => {
   service.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const origin = () => `http://127.0.0.1:${(service.address() as AddressInfo).port}`

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { openService } from '#service/index.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { runCommand } from '../run-command.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -21,7 +21,7 @@ let node: Server
 /** What the node says; a test changes it. */
 let chain: { id: string; balance: string; dateMs: number }
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-doctor-'))
+  folder = temporaryFolder('doctor')
   engine = await listening((request, response) => {
     const isKnown = request.headers.authorization === `Bearer ${engineKey}`
     response.writeHead(isKnown ? 200 : 401).end('{"data":[]}')
@@ -40,9 +40,8 @@ beforeAll(async () => {
     response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: results[method] }))
   })
 })
-afterAll(async () => {
+afterAll(() => {
   for (const server of [engine, node]) server.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 async function listening(answer: RequestListener): Promise<Server> {

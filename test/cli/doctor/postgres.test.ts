@@ -1,10 +1,10 @@
 /** A ledger in PostgreSQL that is not there: `doctor`, `serve` and `ledger` say what to do in the same words. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { freePort } from '../../postgres/cluster.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { runCommand } from '../run-command.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -13,7 +13,7 @@ withPostgres('a ledger in PostgreSQL', cluster => {
   let folder: string
   let file: string
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'farebox-doctor-'))
+    folder = temporaryFolder('doctor')
     file = join(folder, 'farebox.yaml')
     await cluster().asSuperuser('CREATE ROLE guest LOGIN', 'postgres')
     const model = 'id: one, type: text, contextTokens: 1000, price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }'
@@ -22,7 +22,6 @@ withPostgres('a ledger in PostgreSQL', cluster => {
       `publicUrl: http://127.0.0.1:8402\nlisten: 127.0.0.1:0\nmodels: [{ ${model}, upstreams: [{ engine: demo }] }]\n`,
     )
   })
-  afterAll(() => rm(folder, { recursive: true, force: true }))
 
   /** What `doctor` finds. */
   async function found(url: string): Promise<object | undefined> {

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { chunk, event, finish, type Upstream, upstream } from '../../engines/openai/upstream.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { runCommand } from '../run-command.ts'
 import { createKeyIn } from './created-key.ts'
 import { spawnServe } from './spawned-serve.ts'
@@ -13,10 +13,9 @@ import { spawnServe } from './spawned-serve.ts'
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-check-'))
+beforeAll(() => {
+  folder = temporaryFolder('check')
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const model = (id: string, upstreams: string, price = '1') => `
   - id: ${id}

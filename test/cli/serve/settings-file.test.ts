@@ -1,11 +1,11 @@
 /** Changes of `farebox.yaml` from the console: what they write, what they show, and what is refused. */
-import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { loadVersion, versionOf } from '#cli/serve/config.ts'
 import { settingsFileOf } from '#cli/serve/settings-file.ts'
 import type { SettingsChange } from '#pages/console/settings-wire.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 const secrets = ['sk-in-the-file', '10.9.8.7', '/srv/farebox', 'a word of ours', 'p-in-a-comment', 'Be brief']
 const text = `# The service of p-in-a-comment.
@@ -43,12 +43,11 @@ let path: string
 let reloads: number
 const env = { OUT: '0.2' }
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-settings-'))
+  folder = temporaryFolder('settings')
   path = join(folder, 'farebox.yaml')
   reloads = 0
   await writeFile(path, text)
 })
-afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function opened(at = path) {
   const { config, version } = await loadVersion(at, env)

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'farebox.mjs')
 
@@ -30,7 +30,7 @@ export async function spawnServe(
   args: readonly string[] = [],
   prepare: (folder: string) => Promise<void> = async () => {},
 ): Promise<SpawnedServe> {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-serve-'))
+  const folder = temporaryFolder('serve')
   const file = join(folder, 'farebox.yaml')
   const write = (text: string) => writeFile(file, text)
   await write(config)
@@ -68,7 +68,6 @@ export async function spawnServe(
     async dispose() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
       await ended
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

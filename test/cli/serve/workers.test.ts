@@ -1,8 +1,7 @@
 /** Several processes behind one port. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -10,6 +9,7 @@ import { audit } from '#ledger/audit/audit.ts'
 import { postgresAuditReader } from '#ledger/audit/audit-reader.ts'
 import { freePort } from '../../postgres/cluster.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { runCommand } from '../run-command.ts'
 import { type SpawnedServe, spawnServe } from './spawned-serve.ts'
 
@@ -39,8 +39,7 @@ test.each([
   ['no worker', '', ['--workers', '0'], 2, /whole number from 1 to 64/],
   ['more workers than a machine has use for', '', ['--workers', '65'], 2, /whole number from 1 to 64/],
 ])('%s is refused in words', async (_, more, args, code, says) => {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-workers-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder('workers')
   const file = join(folder, 'farebox.yaml')
   await writeFile(file, config(more))
   for (const check of [['--check'], []]) {
@@ -74,8 +73,7 @@ const statusesOf = async (chat: () => Promise<{ status: number }>, calls: number
 test('one that ends again and again before it serves is started less and less often, and then all of them stop', {
   tags: ['posix'],
 }, async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-workers-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder('workers')
   const child = spawn(process.execPath, [join(import.meta.dirname, 'failing-workers-child.ts'), folder])
   const said: string[] = []
   createInterface({ input: child.stdout }).on('line', line => said.push(line))

@@ -1,6 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
@@ -8,6 +6,7 @@ import { ConfigRefused } from '#service/config/config-values.ts'
 import { KeptEngines } from '#service/config/define-kind.ts'
 import { configuredModels } from '../../service/config/configured-models.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { type ComfyDouble, comfyDouble, entryOf } from './comfy-double.ts'
 
 /** Music by a workflow, from farebox.yaml to the file that a caller gets. */
@@ -28,7 +27,7 @@ let service: OpenedService
 let key: string
 const kept = new KeptEngines()
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-music-'))
+  folder = temporaryFolder('music')
   server = await comfyDouble({
     files: {
       'output/song.mp3': mp3,
@@ -44,7 +43,6 @@ afterEach(async () => {
   await service.close()
   await kept.close()
   await server.close()
-  await rm(folder, { recursive: true })
 })
 
 const music = {

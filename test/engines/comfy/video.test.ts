@@ -1,11 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { ComfyVideo } from '#engines/comfy/jobs.ts'
 import type { EngineState, JobProgress } from '#engines/ports/media-engines.ts'
 import { colouredPng } from '../../service/image-models.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { type ComfyBehaviour, type ComfyDouble, comfyDouble, entryOf } from './comfy-double.ts'
 
 const jobId = '01900000-0000-7000-8000-000000000001'
@@ -20,12 +20,11 @@ const mp4 = Buffer.from('000000186674797069736f6d', 'hex')
 
 let folder: string
 const open: { close(): Promise<void> }[] = []
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-comfy-'))
+beforeEach(() => {
+  folder = temporaryFolder('comfy')
 })
 afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close()
-  await rm(folder, { recursive: true })
 })
 
 async function serverFor(behaviour: ComfyBehaviour = {}): Promise<ComfyDouble> {

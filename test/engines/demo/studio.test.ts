@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
@@ -8,6 +7,7 @@ import { DemoVideo } from '#engines/demo/video.ts'
 import { encodePng } from '#engines/images/png.ts'
 import type { VideoCall } from '#engines/ports/media-engines.ts'
 import { drawn, made, samplesOf } from '../../media/made-media.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 /** Every medium of a request is seen or heard in what the demonstration makes of it. */
 const [width, height] = [640, 360]
@@ -40,14 +40,11 @@ const tone = (hertz: number, seconds: number) => {
 
 let folder: string
 let engine: DemoVideo
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'demo-studio-'))
+beforeAll(() => {
+  folder = temporaryFolder('demo-studio')
   engine = new DemoVideo({ workFolder: folder })
 })
-afterAll(async () => {
-  await engine.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => engine.close())
 
 let jobs = 0
 async function videoOf(change: object): Promise<Buffer> {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
@@ -8,17 +7,17 @@ import type { JobProgress, VideoCall } from '#engines/ports/media-engines.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
 import { drawn, made as madeMedia } from '../../media/made-media.ts'
 import { dataUrl, png } from '../../service/models/example-images.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { readMp4 } from './mp4.ts'
 
 let folder = ''
 let engines: DemoVideo[] = []
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'demo-video-'))
+beforeEach(() => {
+  folder = temporaryFolder('demo-video')
 })
 afterEach(async () => {
   await Promise.all(engines.map(engine => engine.close()))
   engines = []
-  await rm(folder, { recursive: true })
 })
 
 function engine(options: Partial<DemoVideoOptions> = {}): DemoVideo {

@@ -1,18 +1,17 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { framingsAtOnce, framingsWaiting, VideoFrames } from '#engines/faces/human-faces.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-test-'))
+beforeAll(() => {
+  folder = temporaryFolder('test')
   vi.stubEnv('TMPDIR', folder)
 })
-afterAll(async () => {
+afterAll(() => {
   vi.unstubAllEnvs()
-  await rm(folder, { recursive: true })
 })
 
 const video = { kind: 'video', bytes: Buffer.from('x'), format: 'mp4' } as const

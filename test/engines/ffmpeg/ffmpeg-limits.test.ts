@@ -1,21 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { audioTaskMs, audioTasksAtOnce, audioTasksWaiting } from '#engines/audio/recording.ts'
 import { Ffmpeg } from '#engines/ffmpeg/ffmpeg.ts'
 import { probesAtOnce, probesWaiting } from '#engines/video-media/media-limits.ts'
 import { PacketProbe } from '#engines/video-media/video-media.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 /** In place of the media process: one that never answers. */
 let program: string
 let folder: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-test-'))
+  folder = temporaryFolder('test')
   program = await fakeProcess(join(folder, 'endless.mjs'), '')
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 interface Room {
   room: string

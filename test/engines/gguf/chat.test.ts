@@ -1,14 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
 import { GgufChat } from '#engines/gguf/chat.ts'
 import { type ChatFixture, type Customer, openFixture } from '../../service/chat-fixture.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { writeRandomModel } from './random-model.ts'
 
 describe('a GGUF file', { timeout: 120_000, tags: ['llama'] }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'farebox-gguf-'))
+  const folder = temporaryFolder('gguf')
   const path = join(folder, 'random.gguf')
   let engine: GgufChat
   let fixture: ChatFixture
@@ -25,7 +25,6 @@ describe('a GGUF file', { timeout: 120_000, tags: ['llama'] }, () => {
   afterAll(async () => {
     await fixture.service.close()
     await engine.close()
-    rmSync(folder, { recursive: true })
   })
 
   test('answers, counts its own tokens, and is charged by them', async () => {

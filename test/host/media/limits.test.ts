@@ -1,18 +1,17 @@
 /** What bounds the processes that read files of callers: time, memory, pixels, places, and what they know. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { MediaWorkers, type MediaWorkersOptions } from '#host/media/media-workers.ts'
 import type { Conversion } from '#host/media/tasks.ts'
 import { fakeProcess } from '../../media/fake-process.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-test-'))
+beforeAll(() => {
+  folder = temporaryFolder('test')
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const signal = new AbortController().signal
 const usual = { atOnce: 1, waiting: 2, timeoutMs: 60_000, memoryMb: 1_024 }

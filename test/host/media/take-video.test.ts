@@ -1,16 +1,16 @@
 /** Intact videos of every shape are taken, and what an engine gets is as long as what was measured. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { MediaWorkers } from '#host/media/media-workers.ts'
 import { nestedBoxes, videoOfSamples } from '../../media/hostile-media.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
 import { tracksOf } from '../../media/tracks-of.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-test-'))
+beforeAll(() => {
+  folder = temporaryFolder('test')
 })
 afterAll(() => {
   workers.close()

@@ -1,7 +1,4 @@
 /** Two services on one database, as two processes would be. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '#contract/time.ts'
 import { DemoChat } from '#engines/demo/chat.ts'
@@ -14,13 +11,14 @@ import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { type OpenService, openService } from '#service/running/open-service.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { account, grant, hold, lease, mustCommit } from './sample-ops.ts'
 
 const timeout = 120_000
 
 /** Each has its own folder, and finished media where the others have theirs. */
 async function openOn(database: string, mediaFolder: string): Promise<OpenService> {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-service-'))
+  const folder = temporaryFolder('service')
   const video = new DemoVideo({ workFolder: folder })
   const service = await openService({
     publicUrl: 'http://127.0.0.1',
@@ -33,7 +31,6 @@ async function openOn(database: string, mediaFolder: string): Promise<OpenServic
   onTestFinished(async () => {
     await service.close()
     await video.close()
-    await rm(folder, { recursive: true, force: true })
   })
   return service
 }
@@ -49,8 +46,7 @@ const chat = (service: OpenService, key: string) =>
 
 withPostgres('services on one database', cluster => {
   test('a key made by one pays for calls of both, out of one balance', { timeout }, async () => {
-    const shared = await mkdtemp(join(tmpdir(), 'farebox-media-'))
-    onTestFinished(() => rm(shared, { recursive: true, force: true }))
+    const shared = temporaryFolder('media')
     const [one, other] = await Promise.all([openOn(cluster().url, shared), openOn(cluster().url, shared)])
     const { key } = await one.createKey({ usd: '1' })
     const answers = await Promise.all(Array.from({ length: 20 }, (_, call) => chat(call % 2 ? one : other, key)))

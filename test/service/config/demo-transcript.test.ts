@@ -1,19 +1,18 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import { DemoVideo } from '#engines/demo/video.ts'
 import type { VideoCall } from '#engines/ports/media-engines.ts'
 import { openBesideModels } from '#service/config/open-beside-models.ts'
 import { readConfig } from '#service/config/read-config.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { openService } from '../open-service.ts'
 
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-transcript-'))
+beforeAll(() => {
+  folder = temporaryFolder('transcript')
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** A real one of two seconds, drawn here. */
 async function drawnVideo(audio: boolean): Promise<Buffer> {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { modelTypes } from '#contract/operations/models.ts'
 import { wavOf } from '#engines/audio/recording.ts'
@@ -8,6 +5,7 @@ import { encodePng } from '#engines/images/png.ts'
 import { KeptEngines } from '#service/config/define-kind.ts'
 import { readConfig } from '#service/config/read-config.ts'
 import type { Model } from '#service/models/model.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'
 
 /** A deprecation in farebox.yaml, on a model of every type, from the file to the headers of an answer. */
@@ -81,14 +79,13 @@ let key: string
 let folder: string
 const kept = new KeptEngines()
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-deprecated-'))
+  folder = temporaryFolder('deprecated')
   service = await openService({ clock: new TestClock(Date.parse('2026-11-21T09:00:00Z')) })
   key = await service.key(5)
 })
 afterAll(async () => {
   await service.close()
   await kept.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 function opened(type: ModelType): Model[] {

@@ -1,18 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { ConfigRefused } from '#service/config/config-values.ts'
 import { Catalogue } from '#service/models/catalogue.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { videoModel } from '../models/example-models.ts'
 import { configuredModels } from './configured-models.ts'
 
 /** What a model's record offers and its engine would drop is found when the configuration is read. */
 let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-promises-'))
+beforeAll(() => {
+  folder = temporaryFolder('promises')
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const baseUrl = 'http://127.0.0.1:8000/v1'
 const openai = { engine: 'openai', baseUrl }

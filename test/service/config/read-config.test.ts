@@ -1,10 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ConfigRefused, faultLine } from '#service/config/config-values.ts'
 import { readConfig } from '#service/config/read-config.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 const silent = { info() {}, warn() {}, error() {} }
 const around = { folder: tmpdir(), log: silent, keep: <Engine>(_: string, make: () => Engine) => make() }
@@ -299,14 +300,14 @@ test('an empty file is told what it needs', () => {
 })
 
 test('a variable may come from a file, which is read anew each time', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-config-'))
+  const folder = temporaryFolder('config')
   const file = join(folder, 'key')
   const read = () => [...readConfig(whole, { ...environment, KEY: '', KEY_FILE: file }).secrets][1]
   await writeFile(file, 'first\n')
   expect(read()).toBe('first')
   await writeFile(file, 'second\n')
   expect(read()).toBe('second')
-  await rm(folder, { recursive: true })
+  await rm(file)
   expect(read).toThrow(ConfigRefused)
 })
 

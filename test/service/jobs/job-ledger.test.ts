@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
@@ -16,18 +14,18 @@ import { StoredJobs } from '#service/jobs/stored-jobs.ts'
 import { Catalogue } from '#service/models/catalogue.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { VideoModel } from '#service/models/model.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { type OpenedService, openService, TestClock } from '../open-service.ts'
 
 let folder: string
 let clock: TestClock
 let opened: OpenedService[] = []
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-jobs-'))
+beforeEach(() => {
+  folder = temporaryFolder('jobs')
   clock = new TestClock()
 })
 afterEach(async () => {
   for (const service of opened.splice(0)) await service.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 const open = async (options: Parameters<typeof openService>[0] = {}) => {

@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { auditChain } from '#ledger/audit/audit-chain.ts'
@@ -16,6 +14,7 @@ import { startSvmChain } from '../../payments/svm-chain.ts'
 import { openSvmWorld, payingFetch as payOnSvm, svmPayer } from '../../payments/svm-world.ts'
 import { newAccount, startTestChain } from '../../payments/test-chain.ts'
 import { openWorld, payingFetch as payOnEvm, topUpUrl } from '../../payments/top-up-world.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 
 /** Ledger of one rail with three payments, and a chain that has these and a stranger's gift. */
 interface PaidRail {
@@ -138,13 +137,10 @@ describe.each([
   let copy: string
   let copies = 0
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'farebox-chain-audit-'))
+    folder = temporaryFolder('chain-audit')
     rail = await open()
   }, 60_000)
-  afterAll(async () => {
-    await rail.dispose()
-    rmSync(folder, { recursive: true })
-  })
+  afterAll(() => rail.dispose())
   beforeEach(async () => {
     copy = join(folder, `records-${copies++}.db`)
     await backupSqlite(rail.database, copy)

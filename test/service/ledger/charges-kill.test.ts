@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
@@ -12,6 +9,7 @@ import { recoverHolds, recoverHoldsAtStart } from '#ledger/charges/recover-holds
 import type { Outcome, Store } from '#ledger/store/store.ts'
 import type { Line, Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { type ChatFixture, type Customer, openFixture } from '../chat-fixture.ts'
 import { type Beat, words } from '../chat-script.ts'
 import { TestClock } from '../open-service.ts'
@@ -23,7 +21,7 @@ let folder: string
 let clock: TestClock
 let fixture: ChatFixture
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-kill-'))
+  folder = temporaryFolder('kill')
   clock = new TestClock()
   fixture = await openFixture({ folder, clock })
 })
@@ -32,7 +30,6 @@ afterEach(async () => {
   const report = await audit(fixture.service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
   await fixture.service.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 /** As a kill leaves it: the store ends between two commits, nothing else is told. Then the folder is opened again. */

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -17,6 +15,7 @@ import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { ChatPlan } from '#service/capabilities/chat/chat-plan.ts'
 import { StreamUsage } from '#service/capabilities/chat/chat-usage.ts'
 import { checkVideo, priceVideo, settledRequest } from '#service/capabilities/video/quote-video.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { textModel, videoModel } from '../models/example-models.ts'
 import { TestClock } from '../open-service.ts'
 
@@ -26,14 +25,13 @@ describe('what a hold comes to', () => {
   let store: Store
   let accounts = 0
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'farebox-charges-'))
+    folder = temporaryFolder('charges')
     store = await openSqliteStore({ path: join(folder, 'farebox.db') })
   })
   afterAll(async () => {
     const report = await audit(join(folder, 'farebox.db'))
     expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
     await store.close()
-    await rm(folder, { recursive: true, force: true })
   })
 
   async function customer(credit: bigint): Promise<Principal> {

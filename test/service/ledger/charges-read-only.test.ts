@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { type ChatFixture, type Customer, eventsOf, openFixture } from '../chat-fixture.ts'
 import { type Beat, used, words } from '../chat-script.ts'
 import { adminToken, type OpenServiceOptions, TestClock } from '../open-service.ts'
@@ -16,7 +14,7 @@ let folder: string
 let clock: TestClock
 let fixture: ChatFixture
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-read-only-'))
+  folder = temporaryFolder('read-only')
   clock = new TestClock()
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   await open()
@@ -24,7 +22,6 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.useRealTimers()
   await fixture.service.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 async function open(options: OpenServiceOptions = {}): Promise<void> {

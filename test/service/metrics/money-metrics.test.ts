@@ -1,7 +1,4 @@
 /** What the metrics say of money is what the ledger got in the same time, to the micro-USD. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createKey } from '#access/keys/api-keys.ts'
@@ -11,6 +8,7 @@ import { otherCustomers } from '#ledger/ledger-counts.ts'
 import { type Store, StoreError } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { temporaryFolder } from '../../temporary-folder.ts'
 import { type OpenedService, type OpenServiceOptions, openService, TestClock } from '../open-service.ts'
 import { type Figure, figuresIn } from './figures.ts'
 
@@ -24,14 +22,11 @@ const failing: VideoEngine = {
 let folder: string
 let clock: TestClock
 let service: OpenedService
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'farebox-money-'))
+beforeEach(() => {
+  folder = temporaryFolder('money')
   clock = new TestClock()
 })
-afterEach(async () => {
-  await service.close()
-  await rm(folder, { recursive: true, force: true })
-})
+afterEach(() => service.close())
 
 const open = async (options: OpenServiceOptions = {}) => {
   service = await openService({ folder, clock, metricsToken, video: failing, ...options })

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -15,6 +14,7 @@ import { Exchange } from '#service/http/exchange.ts'
 import { Claims } from '#service/http/idempotency/claims.ts'
 import { keyOf, oncePerKey } from '#service/http/idempotency/once-per-key.ts'
 import { json, type Reply, type Work } from '#service/http/route.ts'
+import { temporaryFolder } from '../../../temporary-folder.ts'
 import { agreed, claims, closeAll, face, type KeyFixture, openKeyFixture } from './key-fixture.ts'
 
 /** An operation of a service to come, whose published status for a reused key is 400. */
@@ -114,7 +114,7 @@ describe('an operation that costs takes a key by itself', () => {
 })
 
 test('a file is given again byte for byte, with its type and name', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'farebox-key-'))
+  const folder = temporaryFolder('key')
   try {
     const bytes = Buffer.from(Array.from({ length: 1024 }, (_, at) => at % 256))
     const path = join(folder, 'speech.mp3')
@@ -134,7 +134,6 @@ test('a file is given again byte for byte, with its type and name', async () => 
     for (const name of ['content-type', 'content-disposition'])
       expect(again.headers.get(name)).toBe(first.headers.get(name))
   } finally {
-    await rm(folder, { recursive: true })
   }
 })
 

@@ -1,0 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Files of tests that share a process share these too. */
+const made: string[] = []
+
+/** A new folder, which is removed after the last test of the file; `name` says what it is for. */
+export function temporaryFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `farebox-${name}-`))
+  made.push(folder)
+  return folder
+}
+
+export function removeTemporaryFolders(): void {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+}
