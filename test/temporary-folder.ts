@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const made: string[] = []
 
 /** A new folder, which is removed after the last test of the file; `name` says what it is for. */
-export function temporaryFolder(name: string): string {
+export function temporaryFolder(name = 'test'): string {
   const folder = mkdtempSync(join(tmpdir(), `farebox-${name}-`))
   made.push(folder)
   return folder

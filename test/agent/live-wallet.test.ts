@@ -2,7 +2,7 @@
 
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readSettings } from '#agent/settings/settings.ts'
 import { pinService } from '#agent/settings/wallet-settings.ts'
 import { createHost } from '#agent/tools/tool-host.ts'
@@ -25,7 +25,6 @@ async function serverOn(env: Record<string, string>, more: Record<string, string
   const read = () => readPassphraseFile(passphraseFile, {}).catch(() => null)
   const host = await createHost(async () => settings, { file: passphraseFile, read })
   closing.push(() => host.close())
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const context = async () => {
     const now = (await host.now?.()) ?? host
     return now.context({ signal: new AbortController().signal, report: () => {} })

@@ -1,6 +1,4 @@
-import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openAgent as open } from '#agent/open-agent.ts'
 import type { OpenOptions } from '#agent/settings/agent-options.ts'
@@ -9,9 +7,10 @@ import { createChatCompletion } from '#contract/operations/chat.ts'
 import { queueVideo } from '#contract/operations/video.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { type PolicySettings, readPolicy } from '#wallet/rules/policy.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { payTo, walletKey } from './pretend-service.ts'
 
-export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'farebox-agent-'))
+export { temporaryFolder }
 
 export interface AgentSetUp extends Partial<OpenOptions> {
   baseUrl: string

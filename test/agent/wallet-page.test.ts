@@ -1,9 +1,9 @@
 /** The page on which the user makes a wallet, or opens one, while an assistant's server runs. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
 import { encode } from 'uqr'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openBrowserPage } from '#agent/loopback/one-browser.ts'
 import { readSettings } from '#agent/settings/settings.ts'
 import { createHost } from '#agent/tools/tool-host.ts'
@@ -43,12 +43,6 @@ async function service() {
   const server = await pretendService()
   closing.push(server.close)
   return server
-}
-
-function newFolder(): string {
-  const folder = temporaryFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
 }
 
 /** A browser without a script: it keeps the cookie, follows the link and sends forms. */
@@ -91,7 +85,7 @@ const encrypted = { place: 'passphrase', passphrase, again: passphrase, first: '
 
 test('it shows the service, whom it pays and the caps, without a script and under a strict policy', async () => {
   const { baseUrl } = await service()
-  const { offer } = await serverOn(newFolder(), baseUrl, { FAREBOX_MAX_DAY_USD: '7' })
+  const { offer } = await serverOn(temporaryFolder(), baseUrl, { FAREBOX_MAX_DAY_USD: '7' })
   const { page } = await browser((await offer())?.link ?? '')
   expect(page?.text).toContain(baseUrl)
   expect(page?.text).toContain(payTo)
@@ -105,7 +99,7 @@ test('it shows the service, whom it pays and the caps, without a script and unde
 
 test('a link opens it once; a newer one takes it over from the browser that had it', async () => {
   const { baseUrl } = await service()
-  const { offer } = await serverOn(newFolder(), baseUrl)
+  const { offer } = await serverOn(temporaryFolder(), baseUrl)
   const link = (await offer())?.link ?? ''
   expect((await offer())?.link).toBe(link)
   const first = await browser(link)
@@ -123,7 +117,7 @@ test.each([
   ['another cookie', { cookie: 'farebox_page=x' }],
 ])('a form that comes from %s makes nothing', async (_, headers) => {
   const { baseUrl } = await service()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   const { offer } = await serverOn(folder, baseUrl)
   const { press } = await browser((await offer())?.link ?? '')
   expect((await press(encrypted, headers)).status).toBe(403)
@@ -140,7 +134,7 @@ test.each([
   ['no button', { first: '' }, 'Choose one of the two buttons'],
 ])('%s: it says so, and makes nothing', async (_, fields, sentence) => {
   const { baseUrl } = await service()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   const { offer, status } = await serverOn(folder, baseUrl)
   const { press } = await browser((await offer())?.link ?? '')
   expect((await press({ ...encrypted, ...fields })).text).toContain(sentence)
@@ -150,7 +144,7 @@ test.each([
 
 test('an encrypted wallet pays at once, for this service alone, with the caps that were lowered', async () => {
   const { baseUrl } = await service()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   const { offer, status, made } = await serverOn(folder, baseUrl)
   const { press } = await browser((await offer())?.link ?? '')
   const { text } = await press({ ...encrypted, maxDayUsd: '3' })
@@ -167,7 +161,7 @@ test('an encrypted wallet pays at once, for this service alone, with the caps th
 
 test('rules that the folder has already stay, and what the page adds only narrows them', async () => {
   const { baseUrl } = await service()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   writeFileSync(join(folder, 'policy.json'), '{"maxDayUsd":"2","cooldownSeconds":90}', { mode: 0o600 })
   const { offer } = await serverOn(folder, baseUrl)
   const { page, press } = await browser((await offer())?.link ?? '')
@@ -184,7 +178,7 @@ test('rules that the folder has already stay, and what the page adds only narrow
 
 test('a locked wallet is opened on the page after a restart, by its own passphrase', async () => {
   const { baseUrl } = await service()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   const before = await serverOn(folder, baseUrl)
   await (await browser((await before.offer())?.link ?? '')).press(encrypted)
   const { address } = await before.status()
@@ -200,7 +194,7 @@ test('a locked wallet is opened on the page after a restart, by its own passphra
 
 test('money of this machine needs no passphrase, and the faucet gives some once', async () => {
   const { baseUrl } = await service()
-  const { offer, status, given } = await serverOn(newFolder(), baseUrl)
+  const { offer, status, given } = await serverOn(temporaryFolder(), baseUrl)
   const { press } = await browser((await offer())?.link ?? '')
   expect((await press({ place: 'local', first: 'allow' })).text).toContain('It has test money')
   await press({ place: 'local', first: 'allow' })
@@ -214,7 +208,7 @@ test.each([
   ['local', 'passphrase'],
 ])('two processes that make one at the same moment end with one wallet: %s, %s', async (...places) => {
   const { baseUrl } = await service()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   const servers = await Promise.all([serverOn(folder, baseUrl), serverOn(folder, baseUrl)])
   const pages = await Promise.all(servers.map(async ({ offer }) => browser((await offer())?.link ?? '')))
   const shown = await Promise.all(
@@ -260,7 +254,7 @@ test('the page notices the deposit, and a call without money names the address',
   closing.push(() => node.close())
   const service = await pretendService({ credit: 0 })
   closing.push(service.close)
-  const { offer, made, status, chat } = await serverOn(newFolder(), service.baseUrl, { FAREBOX_EVM_RPC_URL: node.url })
+  const { offer, made, status, chat } = await serverOn(temporaryFolder(), service.baseUrl, { FAREBOX_EVM_RPC_URL: node.url })
   const { press, read } = await browser((await offer())?.link ?? '')
   const { text } = await press({ place: 'local', first: 'allow' })
   expect(text).toMatch(/It holds 0\.00 USDC.*send it no real USDC.*farebox(\.mjs)? local fund \S+ --usd 25<\/code>/s)
@@ -280,7 +274,7 @@ test.each([
   ['the service does not answer', { FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1' }],
 ])('no page is offered where %s', async (_, env) => {
   const { baseUrl } = await service()
-  const { offer } = await serverOn(newFolder(), baseUrl, env)
+  const { offer } = await serverOn(temporaryFolder(), baseUrl, env)
   expect(await offer()).toBeNull()
 })
 

@@ -14,15 +14,9 @@ const passphrase = canaryPassphrase
 vi.setConfig({ testTimeout: 60_000 })
 const service = 'http://127.0.0.1:9/api/v1'
 
-function newFolder(): string {
-  const folder = temporaryFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
 /** The owner's folder, its encrypted wallet, and a question that its assistant has asked. */
 async function ownersJournal(env: Record<string, string> = {}) {
-  const folder = newFolder()
+  const folder = temporaryFolder()
   const { address } = await createKeyFile(folder, passphrase)
   const settings = { ...env, FAREBOX_DATA: folder, FAREBOX_BASE_URL: service }
   const agent = await agentFromEnvironment({ env: settings, passphrase })
@@ -68,7 +62,7 @@ async function expectGuarded(owners: Owners, folder: string): Promise<void> {
 
 test.each(folders)('another name of the journal serves nobody: a symbolic link in %s', async (_, fill) => {
   const owners = await ownersJournal()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   await fill(owners, folder)
   symlinkSync(join(owners.folder, 'agent.db'), join(folder, 'agent.db'))
   await expectGuarded(owners, folder)
@@ -76,7 +70,7 @@ test.each(folders)('another name of the journal serves nobody: a symbolic link i
 
 test('a journal with a second name is not used at all, because each name has a log of its own', async () => {
   const owners = await ownersJournal()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   linkSync(join(owners.folder, 'agent.db'), join(folder, 'agent.db'))
   const refused = { code: 1, stderr: expect.stringContaining('a hard link') }
   expect(await run(['approve', owners.id, '--data', folder], ['yes'])).toMatchObject(refused)
@@ -87,7 +81,7 @@ test('a journal with a second name is not used at all, because each name has a l
 
 test('the refusal names the wallet whose owner decides', async () => {
   const owners = await ownersJournal()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   symlinkSync(join(owners.folder, 'agent.db'), join(folder, 'agent.db'))
   const { stderr } = await run(['approve', owners.id, '--data', folder], ['yes', passphrase])
   expect(stderr).toContain(owners.address)
@@ -103,7 +97,7 @@ test('its owner decides with the passphrase', async () => {
 
 test('who may be paid is not said by a wallet that is made beside it', async () => {
   const owners = await ownersJournal()
-  const folder = newFolder()
+  const folder = temporaryFolder()
   symlinkSync(join(owners.folder, 'agent.db'), join(folder, 'agent.db'))
   const made = await run(
     ['create', '--service', service, '--data', folder],
@@ -113,7 +107,7 @@ test('who may be paid is not said by a wallet that is made beside it', async () 
 })
 
 test('a journal that no encrypted wallet has used takes a terminal alone', async () => {
-  const folder = newFolder()
+  const folder = temporaryFolder()
   const env = { FAREBOX_DATA: folder, FAREBOX_BASE_URL: service, FAREBOX_WALLET_KEY: secret }
   const agent = await agentFromEnvironment({ env })
   const answer = await agent.fetch(`${service}/paint`, { method: 'POST', body: 'a cat' })
@@ -127,7 +121,7 @@ withPostgres('a journal in PostgreSQL', cluster => {
     const store = await postgresStore(cluster)()
     onTestFinished(() => store.dispose())
     const owners = await ownersJournal({ FAREBOX_JOURNAL_URL: store.url })
-    await expectGuarded(owners, newFolder())
+    await expectGuarded(owners, temporaryFolder())
     const approve = ['approve', owners.id, '--data', owners.folder]
     expect(await run(approve, ['yes', passphrase], owners.env)).toMatchObject({ code: 0 })
   })

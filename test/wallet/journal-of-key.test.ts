@@ -23,12 +23,6 @@ import { withPostgres } from '../postgres/with-postgres.ts'
 import { fakeClock, fakeService, order, sampleWallet, temporaryFolder } from './sample-wallet.ts'
 import { fileStore, postgresStore } from './test-store.ts'
 
-function newNotes(): string {
-  const folder = temporaryFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
 async function walletOn(
   notesFolder: string,
   options: Parameters<typeof sampleWallet>[1] = {},
@@ -46,7 +40,7 @@ async function walletOn(
 }
 
 test('a second data folder for the same key is refused before anything is signed, and after a restart too', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const first = await walletOn(notes)
   expect(await first.pay()).toBe('paid')
   const second = await walletOn(notes)
@@ -62,7 +56,7 @@ test('a second data folder for the same key is refused before anything is signed
 })
 
 test('the note is there before the first signature leaves, for its owner alone', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const { wallet } = await walletOn(notes)
   await wallet
     .pay(order(), async () => {
@@ -74,21 +68,21 @@ test('the note is there before the first signature leaves, for its owner alone',
 })
 
 test('two folders that begin at once are one journal', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const wallets = await Promise.all(Array.from({ length: 6 }, () => walletOn(notes)))
   const ends = await Promise.all(wallets.map(each => each.pay()))
   expect(ends.toSorted()).toEqual([...Array(5).fill('other-journal'), 'paid'])
 })
 
 test('a folder that was moved takes its note along, and a copy of it does not', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const first = await walletOn(notes)
   await first.pay()
   await first.wallet.close()
-  const moved = join(newNotes(), 'moved')
+  const moved = join(temporaryFolder(), 'moved')
   renameSync(first.folder, moved)
   expect(await (await walletOn(notes, { stateFolder: moved })).pay()).toBe('paid before')
-  const copy = join(newNotes(), 'copy')
+  const copy = join(temporaryFolder(), 'copy')
   cpSync(moved, copy, { recursive: true })
   expect(await (await walletOn(notes, { stateFolder: copy })).pay()).toBe('other-journal')
 })
@@ -103,7 +97,7 @@ const forgotten: [how: string, lose: (folder: string) => void, where: 'here' | '
 test.each(forgotten)(
   'a journal that forgets payments signs nothing until its owner says so: %s',
   async (_, lose, where) => {
-    const notes = newNotes()
+    const notes = temporaryFolder()
     const first = await walletOn(notes)
     await first.pay()
     await first.wallet.close()
@@ -117,7 +111,7 @@ test.each(forgotten)(
 )
 
 test('a journal that has signed nothing may be removed', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const first = await walletOn(notes)
   expect(await first.wallet.recover(first.service.send)).toEqual([])
   await first.wallet.close()
@@ -142,9 +136,9 @@ function restore(copy: string, folder: string): void {
 }
 
 test('an old copy of the folder resets no cap: restored again and again, it signs nothing more', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const first = await walletOn(notes, {}, { maxTotalUsd: '5', cooldownMs: 0 })
-  const copy = join(newNotes(), 'copy')
+  const copy = join(temporaryFolder(), 'copy')
   await first.wallet.status()
   cpSync(first.folder, copy, { recursive: true })
   expect(await first.pay()).toBe('paid')
@@ -162,7 +156,7 @@ test('an old copy of the folder resets no cap: restored again and again, it sign
 })
 
 test('a copy of any moment of a payment, restored after it, signs no second one', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const copies: string[] = []
   const records = (folder: string, clock: Clock): Records => {
     const kept = fileRecords(openState(folder), clock)
@@ -170,7 +164,7 @@ test('a copy of any moment of a payment, restored after it, signs no second one'
       ...kept,
       async decide(work) {
         const result = await kept.decide(work)
-        const copy = join(newNotes(), 'copy')
+        const copy = join(temporaryFolder(), 'copy')
         cpSync(folder, copy, { recursive: true })
         copies.push(copy)
         return result
@@ -204,7 +198,7 @@ test('a copy of any moment of a payment, restored after it, signs no second one'
 })
 
 test('a note of an earlier version has no figures and takes those of its journal', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const first = await walletOn(notes)
   await first.pay()
   const path = join(notes, `${first.wallet.address.toLowerCase()}.json`)
@@ -219,7 +213,7 @@ test('a note of an earlier version has no figures and takes those of its journal
 })
 
 test('the user may choose which journal counts', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const first = await walletOn(notes)
   const second = await walletOn(notes)
   await first.pay()
@@ -230,13 +224,13 @@ test('the user may choose which journal counts', async () => {
 })
 
 test('a dry run may be tried beside a wallet that pays', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   await (await walletOn(notes)).pay()
   expect(await (await walletOn(notes, {}, { dryRun: true })).pay()).toBe('dry-run')
 })
 
 test('a note that cannot be read or written stops every payment', async () => {
-  const notes = newNotes()
+  const notes = temporaryFolder()
   const wallet = await walletOn(notes)
   const path = join(notes, `${wallet.wallet.address.toLowerCase()}.json`)
   writeFileSync(path, '{}')
@@ -261,7 +255,7 @@ test('records of a folder have a name of their own', async () => {
 
 withPostgres('a journal in PostgreSQL', cluster => {
   test('is one budget for folders that share it, and another for those that do not', async () => {
-    const notes = newNotes()
+    const notes = temporaryFolder()
     const store = await postgresStore(cluster)()
     const other = await postgresStore(cluster)()
     onTestFinished(async () => {
@@ -275,7 +269,7 @@ withPostgres('a journal in PostgreSQL', cluster => {
   })
 
   test('that was restored from before a payment signs nothing until its owner says so', async () => {
-    const notes = newNotes()
+    const notes = temporaryFolder()
     const store = await postgresStore(cluster)()
     onTestFinished(store.dispose)
     expect(await (await walletOn(notes, { records: store.open() })).pay()).toBe('paid')

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openState } from '#wallet/records/state.ts'
 import { temporaryFolder } from './sample-wallet.ts'
 
@@ -11,7 +11,6 @@ const child = fileURLToPath(new URL('./deciding-child.ts', import.meta.url))
 
 test('while one process decides, another waits', async () => {
   const folder = temporaryFolder()
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   // The first opening makes the file, so that afterwards only the decision itself is waited for.
   const state = openState(folder)
   state.decide(() => undefined)

@@ -1,6 +1,6 @@
 import { type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -67,7 +67,6 @@ test('eight processes share one budget', { timeout: 60_000 }, async () => {
   expect(ended).toEqual(Array(8).fill({ code: 0, signal: null }))
   expect(settledIn(folder).size).toBe(2)
   expect(journalOf(folder)).toEqual({ signatures: [1, 1], open: [], counted: Number(usd(10)) })
-  rmSync(folder, { recursive: true })
 })
 
 /** 150 USD a day are thirty payments of 5 USD; some processes are killed at their work and started again. */
@@ -90,7 +89,6 @@ test('ten processes on one folder, some of them killed, sign 150 USD in a day an
   expect({ open, counted }).toEqual({ open: [], counted: Number(usd(150)) })
   expect(signatures).toEqual(Array(30).fill(1))
   expect(settledIn(folder).size).toBe(30)
-  rmSync(folder, { recursive: true })
 })
 
 withPostgres('ten replicas on one journal in PostgreSQL', cluster => {
@@ -110,7 +108,6 @@ withPostgres('ten replicas on one journal in PostgreSQL', cluster => {
     )
     expect(signed).toEqual([{ signatures: 30, payments: 30, counted: Number(usd(150)), open: 0 }])
     expect(settledIn(first).size).toBe(30)
-    for (const folder of folders) rmSync(folder, { recursive: true })
   })
 })
 
@@ -156,5 +153,4 @@ test.each(kills)('killed %s %s, every payment ends and none is doubled', { timeo
   expect(open).toEqual([])
   expect(signatures.every(count => count === 1)).toBe(true)
   expect(counted).toBeLessThanOrEqual(Number(usd(10)))
-  rmSync(folder, { recursive: true })
 })

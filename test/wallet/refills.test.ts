@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { listPayments, type Payment } from '#wallet/records/journal.ts'
@@ -190,7 +189,6 @@ test('a journal of an earlier version keeps its payments, their steps and their 
   expect(() => orphan.run()).toThrow(/FOREIGN KEY/)
   expect(() => database.exec(`UPDATE payments SET occasion = 'whim'`)).toThrow(/CHECK/)
   await records.close()
-  rmSync(folder, { recursive: true })
 })
 
 test('an order after a 402 is no refill', async () => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { microUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
@@ -13,6 +12,9 @@ import { type PolicySettings, readPolicy } from '#wallet/rules/policy.ts'
 import type { Order } from '#wallet/terms/order.ts'
 import { openWallet, type WalletOptions } from '#wallet/wallet.ts'
 import { canaryEvmKey } from '../canary/canaries.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
+
+export { temporaryFolder }
 
 export const origin = 'https://service.example'
 export const payTo = '0x1111111111111111111111111111111111111111'
@@ -46,10 +48,6 @@ export const policy = (changes: Partial<PolicySettings> = {}) =>
     payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo }],
     ...changes,
   })
-
-export function temporaryFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'farebox-wallet-'))
-}
 
 /** No node is asked. */
 export const nobody = { eip155: noNode, solana: noNode }

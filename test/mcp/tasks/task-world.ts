@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import { longCallMs, pollMs } from '#agent/bounds.ts'
 import { gate } from '../../agent/gate.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from '../../agent/open-agent.ts'
@@ -84,7 +83,6 @@ export async function taskWorld(service: PretendOptions = {}) {
     async close() {
       chat.open()
       for (const close of closing.splice(0).reverse()) await close()
-      await rm(stateFolder, { recursive: true, force: true })
     },
   }
 }

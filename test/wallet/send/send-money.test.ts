@@ -88,10 +88,7 @@ async function funded(world: World, changes: Partial<TransferContext> = {}, cloc
   const key = await world.fundedKey()
   const { nodes } = world
   const at = owner({ folder, key, nodes, changes, clock })
-  onTestFinished(async () => {
-    await at.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => at.close())
   const states = async () => (await at.records.read(() => listTransfers(9))).map(({ state }) => state)
   return { ...at, ...world, folder, key, states, to: await world.newRecipient() }
 }
@@ -270,7 +267,6 @@ describe('killed', () => {
   test.each(kills)('%s %s, the repeated command ends with one transfer', async (...kill) => {
     const { facilitator, nodes } = worlds.Base
     const folder = temporaryFolder()
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     mkdirSync(folder, { recursive: true })
     const key = await keyFromHex(secret)
     await evm.mint(key.address, 12_000_000n)
