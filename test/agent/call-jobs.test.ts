@@ -17,20 +17,12 @@ type Agent = Awaited<ReturnType<typeof openAgent>>
 
 const isChat = (seen: Seen): boolean => seen.path.endsWith('/chat/completions')
 
-const oncePromise = () => {
-  let fulfil = () => {}
-  const promise = new Promise<void>(resolve => {
-    fulfil = resolve
-  })
-  return { promise, fulfil }
-}
-
 /**
  * A service that holds its first chat until `release`, and agents on one folder for whom the long wait is over as soon as
  * that chat has arrived, until it is released; every other wait is over at once and moves the clock.
  */
 async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> = {}) {
-  const [arrived, held] = [oncePromise(), oncePromise()]
+  const [arrived, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const clock = manualClock()
   let [isFirst, isReleased] = [true, false]
   const server = await pretendService({
@@ -39,7 +31,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
     instead: async (seen, response) => {
       if (isFirst && isChat(seen)) {
         isFirst = false
-        arrived.fulfil()
+        arrived.resolve()
         await held.promise
       }
       return (await service.instead?.(seen, response)) ?? false
@@ -63,7 +55,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
   }
   const release = () => {
     isReleased = true
-    held.fulfil()
+    held.resolve()
   }
   return { server, clock, open, agent: await open(), arrived: arrived.promise, release }
 }

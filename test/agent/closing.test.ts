@@ -11,21 +11,13 @@ const closing = closedAfterEach()
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 
-const oncePromise = () => {
-  let fulfil = () => {}
-  const promise = new Promise<void>(resolve => {
-    fulfil = resolve
-  })
-  return { promise, fulfil }
-}
-
 /** A service that holds its first chat until `release`; `pause` says which waits of the agent are over, and when. */
 async function setUp(
   waits: (ms: number, arrived: Promise<void>) => Promise<void>,
   service: PretendOptions = {},
   options: Partial<AgentSetUp> = {},
 ) {
-  const [arrived, held] = [oncePromise(), oncePromise()]
+  const [arrived, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true
   const server = await pretendService({
     credit: 5,
@@ -34,7 +26,7 @@ async function setUp(
     instead: async seen => {
       if (!isFirst || !seen.path.endsWith('/chat/completions')) return false
       isFirst = false
-      arrived.fulfil()
+      arrived.resolve()
       await held.promise
       return false
     },
@@ -47,7 +39,7 @@ async function setUp(
     return agent
   }
   const agent = await open({ pause: ms => waits(ms, arrived.promise) })
-  return { server, open, agent, arrived: arrived.promise, release: held.fulfil }
+  return { server, open, agent, arrived: arrived.promise, release: held.resolve }
 }
 
 const statesOf = ({ state }: Agent) =>

@@ -1,13 +1,7 @@
 /** Holds back what waits for it until it is opened. */
 export function gate() {
-  let open = () => {}
-  let arrive = () => {}
-  const opened = new Promise<void>(resolve => {
-    open = resolve
-  })
-  const reached = new Promise<void>(resolve => {
-    arrive = resolve
-  })
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+  const { promise: reached, resolve: arrive } = Promise.withResolvers<void>()
   return {
     open: () => open(),
     /** When the first has come to it. */

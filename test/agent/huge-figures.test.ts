@@ -43,14 +43,8 @@ test('a charge that nobody can mean is none that was said', async () => {
 test('amounts beyond 2⁵³ that were kept of a job break no look at it, nor at others', async () => {
   const stateFolder = temporaryFolder()
   let isReleased = false
-  let release = () => {}
-  const held = new Promise<void>(resolve => {
-    release = resolve
-  })
-  let arrive = () => {}
-  const arrived = new Promise<void>(resolve => {
-    arrive = resolve
-  })
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   const pause: AgentSetUp['pause'] = async ms => {
     if (ms === paidAnswerMs || (ms === longCallMs && isReleased)) return new Promise(() => {})
     if (ms === longCallMs) return arrived

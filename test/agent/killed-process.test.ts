@@ -11,10 +11,7 @@ const child = fileURLToPath(new URL('./calling-child.ts', import.meta.url))
 /** Starts the call, kills its process when the request `path` has arrived, and never answers that one. */
 async function killedAt(path: string) {
   const stateFolder = temporaryFolder()
-  let hasArrived = () => {}
-  const arrived = new Promise<void>(resolve => {
-    hasArrived = resolve
-  })
+  const { promise: arrived, resolve: hasArrived } = Promise.withResolvers<void>()
   let isFirst = true
   const server = await pretendService({
     instead: seen => {
@@ -53,10 +50,7 @@ test('killed with calls under way: none of them counts for another process any m
   const stateFolder = temporaryFolder()
   const calls = 3
   let open = 0
-  let haveArrived = () => {}
-  const arrived = new Promise<void>(resolve => {
-    haveArrived = resolve
-  })
+  const { promise: arrived, resolve: haveArrived } = Promise.withResolvers<void>()
   const server = await pretendService({
     credit: 5,
     instead: seen => {

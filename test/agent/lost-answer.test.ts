@@ -297,10 +297,7 @@ test('without keys, a charge in the records of the service keeps the call from b
 })
 
 test('an answer that drips for ever ends, and counts as lost', async () => {
-  let end = () => {}
-  const over = new Promise<void>(resolve => {
-    end = resolve
-  })
+  const { promise: over, resolve: end } = Promise.withResolvers<void>()
   let isDripping = true
   const { server, agent } = await setUp(
     {
@@ -320,14 +317,8 @@ test('an answer that drips for ever ends, and counts as lost', async () => {
 })
 
 test('a call of nobody who could wait for a job is left to the next same call, and paid once', async () => {
-  let arrive = () => {}
-  const arrived = new Promise<void>(resolve => {
-    arrive = resolve
-  })
-  let answerNow = () => {}
-  const held = new Promise<void>(resolve => {
-    answerNow = resolve
-  })
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const { promise: held, resolve: answerNow } = Promise.withResolvers<void>()
   const { server, agent } = await setUp(
     {
       instead: async seen => {

@@ -19,14 +19,8 @@ test('the same call at once is bought once; again buys another', async () => {
 })
 
 test('an answer that nobody waited for is kept, and the next same call has it for nothing', async () => {
-  let arrive = () => {}
-  const arrived = new Promise<void>(resolve => {
-    arrive = resolve
-  })
-  let answerNow = () => {}
-  const held = new Promise<void>(resolve => {
-    answerNow = resolve
-  })
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const { promise: held, resolve: answerNow } = Promise.withResolvers<void>()
   const { server, agent } = await setUp({
     credit: 5,
     instead: async seen => {

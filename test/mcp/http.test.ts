@@ -207,10 +207,7 @@ test.each(door)('%s', async (_rule, sent, status, says = /./s) => {
 
 test('a stop lets a call in flight end, takes no other, and closes the host after it', async () => {
   const { host: slow, seen } = fakeHost()
-  let finish = () => {}
-  const held = new Promise<void>(resolve => {
-    finish = resolve
-  })
+  const { promise: held, resolve: finish } = Promise.withResolvers<void>()
   const stopping = await openHttp({
     host: async () => ({
       ...slow,

@@ -101,10 +101,7 @@ test('O20: looks of two processes and a round at the same moment credit it once'
 
 test('a slow chain is not waited for; the look goes on, and a second one does not begin', async () => {
   const payment = await left()
-  let answer = () => {}
-  const slow = new Promise<void>(resolve => {
-    answer = resolve
-  })
+  const { promise: slow, resolve: answer } = Promise.withResolvers<void>()
   const { chain, asked } = world.driverOf({ seen: [landed] })
   const late = { find: async (...args: Parameters<typeof chain.find>) => slow.then(() => chain.find(...args)) }
   const { topUps } = processOf({}, { chain: late, answerWaitMs: 20 })

@@ -165,14 +165,8 @@ const limitsOf = ({ headers }: Response) =>
 
 test('§11.4 one call of an account is in flight at a time', async () => {
   const key = await service.key(1)
-  let begun: () => void = () => undefined
-  let end: () => void = () => undefined
-  const isAsked = new Promise<void>(resolve => {
-    begun = resolve
-  })
-  const held = new Promise<void>(resolve => {
-    end = resolve
-  })
+  const { promise: isAsked, resolve: begun } = Promise.withResolvers<void>()
+  const { promise: held, resolve: end } = Promise.withResolvers<void>()
   node.answer = async () => {
     begun()
     await held

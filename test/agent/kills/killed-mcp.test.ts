@@ -128,10 +128,7 @@ test.each([
 test('a chat whose process is killed once it is a job is delivered by that job in the next process, and charged once', async () => {
   const before = await ledger()
   const complete = DemoChat.prototype.complete
-  let answerNow = () => {}
-  const held = new Promise<void>(resolve => {
-    answerNow = resolve
-  })
+  const { promise: held, resolve: answerNow } = Promise.withResolvers<void>()
   const slow = vi.spyOn(DemoChat.prototype, 'complete').mockImplementation(async function (this: DemoChat, asked) {
     await held
     return complete.call(this, asked)

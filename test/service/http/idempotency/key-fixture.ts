@@ -151,10 +151,7 @@ async function send(opened: OpenedService, bearer: string, ask: Ask = {}): Promi
 
 /** A promise that a test resolves. */
 export function gate() {
-  let open: () => void = () => undefined
-  const until = new Promise<void>(resolve => {
-    open = resolve
-  })
+  const { promise: until, resolve: open } = Promise.withResolvers<void>()
   return { until, open }
 }
 
