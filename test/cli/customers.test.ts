@@ -1,13 +1,11 @@
 /** Customers, usage and the log of operators' acts as an operator's commands show and change them. */
-import { once } from 'node:events'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
+import { type LocalServer, localServer } from '../local-server.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { typedInto } from './at-terminal.ts'
 import { runCommand } from './run-command.ts'
@@ -112,14 +110,12 @@ describe.each([
 })
 
 describe('where the service’s answer is lost', () => {
-  let lossy: Server
+  let lossy: LocalServer
   beforeEach(async () => {
-    lossy = createServer((_, response) => response.destroy()).listen(0, '127.0.0.1')
-    await once(lossy, 'listening')
+    lossy = await localServer((_, response) => response.destroy())
     const { admin } = dataFolder(root)
     await mkdir(dirname(admin), { recursive: true })
-    const { port } = lossy.address() as AddressInfo
-    await writeFile(admin, JSON.stringify({ url: `http://127.0.0.1:${port}`, token: 't', pid: process.pid }))
+    await writeFile(admin, JSON.stringify({ url: lossy.url, token: 't', pid: process.pid }))
   })
   afterEach(() => lossy.close())
 

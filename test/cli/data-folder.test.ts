@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -10,6 +8,7 @@ import { commands } from '#cli/commands.ts'
 import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
 import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
+import { localServer } from '../local-server.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 let root: string
@@ -137,14 +136,12 @@ describe('a folder that another process is using', () => {
 })
 
 test('a port that the service of this very folder has taken names that one', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const server = await localServer(() => undefined)
   await mkdir(join(root, 'service'))
-  const record = { url: `http://127.0.0.1:${port}`, token: 'x', pid: process.pid }
+  const record = { url: server.url, token: 'x', pid: process.pid }
   await writeFile(join(root, 'service', 'admin.json'), JSON.stringify(record))
-  const { code, stderr } = await run(['up', '--no-journey', '--port', String(port), '--data', root])
-  server.close()
+  const { code, stderr } = await run(['up', '--no-journey', '--port', String(server.port), '--data', root])
+  await server.close()
   expect([code, stderr]).toEqual([
     1,
     expect.stringContaining(`farebox already serves the folder ${root} at ${record.url}`),

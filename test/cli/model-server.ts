@@ -1,12 +1,10 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { completion } from '../engines/openai/upstream.ts'
+import { localServer } from '../local-server.ts'
 
 /** A server as Ollama and its like are: it lists models and answers chats. */
 export async function modelServer(listed?: { status: number; text: string }) {
   const asked: { model: string }[] = []
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     response.setHeader('content-type', 'application/json')
     if (listed) {
       response.writeHead(listed.status, listed.status === 302 ? { location: 'http://127.0.0.1:1/' } : {})
@@ -26,15 +24,9 @@ export async function modelServer(listed?: { status: number; text: string }) {
     asked.push(JSON.parse(text))
     response.end(JSON.stringify(completion))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   return {
     asked,
-    port: (server.address() as AddressInfo).port,
-    async close() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    port: server.port,
+    close: server.close,
   }
 }

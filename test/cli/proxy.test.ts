@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
@@ -10,6 +9,7 @@ import { temporaryFolder } from '../agent/open-agent.ts'
 import { payTo, pretendService, walletKey } from '../agent/pretend-service.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
+import { localServer } from '../local-server.ts'
 import { runCommand } from './run-command.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
@@ -94,10 +94,9 @@ describe('it does not start', () => {
   })
 
   test('where the port is taken', async () => {
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    closing.push(async () => taken.close())
-    const { port } = taken.address() as { port: number }
+    const taken = await localServer(() => undefined)
+    closing.push(taken.close)
+    const { port } = taken
     const end = await runCommand(['proxy', '--port', `${port}`], { ...data, FAREBOX_API_KEY: canaryApiKey })
     expect(end).toMatchObject({
       code: 1,

@@ -1,6 +1,4 @@
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { nextSteps, tokenName } from '#cli/wallet/create-wallet.ts'
@@ -10,6 +8,7 @@ import { createKeyFile, unlockKeyFile } from '#wallet/keys/key-file.ts'
 import { sameRefusalMs } from '#wallet/limits.ts'
 import { openState } from '#wallet/records/state.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
+import { localServer } from '../local-server.ts'
 import {
   attacker,
   fakeClock,
@@ -40,13 +39,12 @@ function passphraseFile(text = `${passphrase}\n`): string {
 }
 
 async function service(status: number, body: unknown): Promise<string> {
-  const server = createServer((_, response) => {
+  const server = await localServer((_, response) => {
     response.writeHead(status, { 'content-type': 'application/json', location: 'https://evil.example/' })
     response.end(typeof body === 'string' ? body : JSON.stringify(body))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  closing.push(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+  closing.push(server.close)
+  return `${server.url}/api/v1`
 }
 
 const offer = { x402Version: 2, accepts: [option(), option({ network: 'eip155:1', payTo: attacker })] }
@@ -181,7 +179,7 @@ test('the key of the environment is never printed', async () => {
 /** A service and a node of Base, which say how much there is. */
 async function fundedWorld() {
   const asked: string[] = []
-  const server = createServer((request, response) => {
+  const server = await localServer((request, response) => {
     asked.push(request.url ?? '')
     let body = ''
     request.on('data', chunk => {
@@ -189,9 +187,8 @@ async function fundedWorld() {
     })
     request.on('end', () => response.end(JSON.stringify(answerOf(request.url ?? '', body))))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  closing.push(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  closing.push(server.close)
+  const { url } = server
   return { asked, env: { FAREBOX_BASE_URL: `${url}/api/v1`, FAREBOX_EVM_RPC_URL: `${url}/node` } }
 }
 

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { localServer } from '../local-server.ts'
 
 export interface SeenRequest {
   line: string
@@ -13,7 +13,7 @@ export type Said = (response: ServerResponse) => void
 export async function jobDouble() {
   const seen: SeenRequest[] = []
   const answers = new Map<string, Said>()
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece)
     const line = `${request.method} ${request.url}`
@@ -21,17 +21,12 @@ export async function jobDouble() {
     const said = answers.get(line) ?? json({ error: 'nothing' }, 404)
     said(response)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    origin,
+    origin: server.url,
     seen,
     says: (line: string, said: Said) => void answers.set(line, said),
     lines: () => seen.map(({ line }) => line),
-    close: () => {
-      server.closeAllConnections()
-      return new Promise<void>(resolve => server.close(() => resolve()))
-    },
+    close: server.close,
   }
 }
 export type JobDouble = Awaited<ReturnType<typeof jobDouble>>

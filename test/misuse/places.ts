@@ -1,5 +1,5 @@
 import { chmod, mkdir, truncate, writeFile } from 'node:fs/promises'
-import { createServer, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
@@ -8,6 +8,7 @@ import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { pretendService } from '../agent/pretend-service.ts'
 import { runCommand } from '../cli/run-command.ts'
 import { answerJson } from '../client/little-server.ts'
+import { localServer } from '../local-server.ts'
 
 /** Where one mistake is made: an empty folder, and what has to end after it. */
 export interface Place {
@@ -82,10 +83,9 @@ export const file =
   }
 
 export async function takenPort({ closing }: Place) {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  closing.push(() => new Promise(resolve => server.close(resolve)))
-  return { port: String((server.address() as { port: number }).port) }
+  const server = await localServer(() => undefined)
+  closing.push(server.close)
+  return { port: String(server.port) }
 }
 
 /** A service that this wallet or key may use, and an agent's settings for it. */

@@ -1,5 +1,4 @@
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { encodeFunctionData, type Hex } from 'viem'
@@ -14,6 +13,7 @@ import type { TopUps } from '#payments/top-ups/top-up.ts'
 import { answer, behave, behaviours } from '../faults/twins/behaviours.ts'
 import { evmSettler } from '../faults/twins/evm-settler.ts'
 import { type HostileFacilitator, openHostileFacilitator } from '../faults/twins/hostile-facilitator.ts'
+import { localServer } from '../local-server.ts'
 import { newAccount, startTestChain, type TestChain } from './test-chain.ts'
 import { type Answer, creditOf, type Loose, openWorld, payer, send, type World } from './top-up-world.ts'
 
@@ -267,13 +267,9 @@ describe('what it is sent', () => {
 
 /** A server that answers everything in one way. */
 async function serverOf(listener: RequestListener): Promise<string> {
-  const server = createServer(listener)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  ends.push(async () => {
-    server.closeAllConnections()
-    await new Promise(resolve => server.close(resolve))
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = await localServer(listener)
+  ends.push(server.close)
+  return server.url
 }
 
 describe('a connection to it is bounded', () => {

@@ -1,5 +1,5 @@
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { localServer } from '../local-server.ts'
 
 export type GateMode =
   | 'open'
@@ -28,7 +28,7 @@ export interface RpcGate {
 
 /** Stands before a node and spoils what a test wants spoiled. */
 export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks)
@@ -59,16 +59,11 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
     if (gate.mode === 'lose-sends' && isSend) return breakOff(response)
     response.setHeader('content-type', 'application/json').end(await answer.text())
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
   const gate: RpcGate = {
-    url: `http://127.0.0.1:${port}`,
+    url: server.url,
     mode: 'open',
     asked: [],
-    async close() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
+    close: server.close,
   }
   return gate
 }

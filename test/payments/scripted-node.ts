@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { localServer } from '../local-server.ts'
 
 export interface Question {
   method: string
@@ -13,7 +11,7 @@ export type Said = { result: unknown } | { error: { code: number; message: strin
 /** A node that says what it is told to say, and knows no chain. */
 export async function startScriptedNode(say: (question: Question) => Said) {
   const asked: Question[] = []
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
     const { id, method, params = [] } = JSON.parse(text) as Partial<Question> & { id: number }
@@ -22,14 +20,10 @@ export async function startScriptedNode(say: (question: Question) => Said) {
     const said = say(question)
     if (said) response.end(JSON.stringify({ jsonrpc: '2.0', id, ...said }))
     else response.socket?.destroy()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     asked,
-    async close() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
+    close: server.close,
   }
 }

@@ -1,7 +1,4 @@
 /** What a facilitator of our own on Solana makes of what its node says; the node is told here. */
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
@@ -14,6 +11,7 @@ import { openRemoteSvmFacilitator } from '#payments/solana/open-svm.ts'
 import { addressOf, tokenAccountOf, tokenProgram } from '#payments/solana/solana-key.ts'
 import { wireOf } from '#payments/solana/solana-message.ts'
 import type { SvmPayment } from '#payments/solana/svm-rail.ts'
+import { localServer } from '../local-server.ts'
 import { type Question, type Said, startScriptedNode } from './scripted-node.ts'
 import { signedSvmPayment } from './signed-svm-payment.ts'
 
@@ -321,10 +319,8 @@ describe('the operator is told', () => {
 
   test('what a remote facilitator’s option lacks: its own fee payer, or what any option does', async () => {
     let kind: object = { x402Version: 2, scheme: 'exact', network: solanaNetwork }
-    const remote = createServer((_, response) => response.end(JSON.stringify({ kinds: [kind] }))).listen(0, '127.0.0.1')
-    await once(remote, 'listening')
-    const url = `http://127.0.0.1:${(remote.address() as AddressInfo).port}`
-    const facilitator = openRemoteSvmFacilitator({ url, network: solanaNetwork, rpcUrl: node.url })
+    const remote = await localServer((_, response) => response.end(JSON.stringify({ kinds: [kind] })))
+    const facilitator = openRemoteSvmFacilitator({ url: remote.url, network: solanaNetwork, rpcUrl: node.url })
     tell({})
     const problem = (option: PaymentOption = made.option) => facilitator.problem(option)
     expect(await problem()).toBe(
@@ -337,6 +333,6 @@ describe('the operator is told', () => {
     tell({ genesis: 'another' })
     expect(await problem()).toMatch(/serves the chain of another/)
     await facilitator.close()
-    await new Promise(resolve => remote.close(resolve))
+    await remote.close()
   })
 })

@@ -1,5 +1,5 @@
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { localServer } from '../local-server.ts'
 
 export interface SvmGate {
   url: string
@@ -20,7 +20,7 @@ export interface SvmGate {
 
 /** Stands before a Solana node and spoils what a test wants spoiled. */
 export async function openSvmGate(nodeUrl: string): Promise<SvmGate> {
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks)
@@ -39,18 +39,14 @@ export async function openSvmGate(nodeUrl: string): Promise<SvmGate> {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(spoilt === undefined ? said : { jsonrpc: '2.0', id: said.id, result: spoilt }))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const gate: SvmGate = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     isDown: false,
     sends: 'pass',
     spoil: null,
     asked: [],
     sent: [],
-    async close() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
+    close: server.close,
   }
   return gate
 }

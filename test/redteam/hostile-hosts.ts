@@ -1,7 +1,7 @@
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import type { Clock } from '#contract/time.ts'
+import { localServer } from '../local-server.ts'
 
 export interface SeenRequest {
   /** The name without `.localhost` and port. */
@@ -28,7 +28,7 @@ export interface HostileHosts {
 
 export async function hostileHosts(clock: Clock, play: Play): Promise<HostileHosts> {
   const seen: SeenRequest[] = []
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     const body = (await buffer(request).catch(() => Buffer.alloc(0))).toString()
     const { headers, rawHeaders, method = '', url = '' } = request
     const host = (headers.host ?? '').replace(/\.localhost(:\d+)?$/, '')
@@ -39,15 +39,10 @@ export async function hostileHosts(clock: Clock, play: Play): Promise<HostileHos
     response.setHeader('date', new Date(clock.now()).toUTCString())
     await play(one, response)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
   return {
     seen,
-    url: (host, path) => `http://${host}.localhost:${port}${path}`,
-    async close() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
+    url: (host, path) => `http://${host}.localhost:${server.port}${path}`,
+    close: server.close,
   }
 }
 

@@ -1,10 +1,9 @@
 /** What the service fetches for a call is in its memory as long as the call, so it counts with the call's body. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import type { PageCall, PageReader } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
+import { localServer } from '../local-server.ts'
 import { ScriptedChat, used } from './chat-script.ts'
 import { ScriptedImages, scriptedModels } from './image-models.ts'
 import { png } from './models/example-images.ts'
@@ -97,13 +96,12 @@ describe('G22: what is fetched for a call counts with its body', () => {
 
 test('G22: what arrives counts at once, and a fetch that finds no more room is ended', async () => {
   const left = Promise.withResolvers<void>()
-  const server = createServer((_request, response) => {
+  const server = await localServer((_request, response) => {
     // It never ends by itself.
     response.writeHead(200, { 'content-type': 'image/png' }).write(Buffer.alloc(60_000))
     response.on('close', left.resolve)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { host } = server
   const fetcher = new GuardedFetcher({ privateHosts: [host] })
   const stays = await openService({
     settings: { bodyRoom },
@@ -115,5 +113,5 @@ test('G22: what arrives counts at once, and a fetch that finds no more room is e
   await left.promise
   await stays.close()
   await fetcher.close()
-  server.close()
+  await server.close()
 })

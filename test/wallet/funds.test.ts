@@ -1,10 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { nodesInUse, publicNodes } from '#wallet/chains/nodes.ts'
 import { deadMarginMs, lookTimeoutMs, noNode } from '#wallet/limits.ts'
 import { defaultRails } from '#wallet/rules/policy.ts'
+import { localServer } from '../local-server.ts'
 import { fakeNode, payee, solanaKey, solanaOption, tokenAccount } from './sample-solana.ts'
 import { fakeService, option, order, payTo, sampleWallet } from './sample-wallet.ts'
 
@@ -57,10 +56,9 @@ test.each([
 test('a node that is silent refuses nothing, and is not waited for', {
   timeout: 2 * lookTimeoutMs + 2_000,
 }, async () => {
-  const silent = createServer(() => {})
-  await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void silent.close().closeAllConnections())
-  const nodes = { eip155: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` }
+  const silent = await localServer(() => {})
+  onTestFinished(silent.close)
+  const nodes = { eip155: silent.url }
   const { wallet, dispose } = await sampleWallet({}, { nodes })
   onTestFinished(dispose)
   await wallet.pay(order(), fakeService(wallet.address, 'credit').send)

@@ -1,10 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { SolanaKey } from '#wallet/keys/keys.ts'
 import { canarySolanaSeed } from '../canary/canaries.ts'
+import { localServer } from '../local-server.ts'
 
 /** Keys of nobody, made for these tests. */
 export const solanaKey = new SolanaKey(canarySolanaSeed)
@@ -34,7 +33,7 @@ export async function fakeNode(answers: Readonly<Record<string, Answer>> = {}) {
     getLatestBlockhash: () => ({ context: { slot: 1 }, value: { blockhash, lastValidBlockHeight: 150 } }),
     ...answers,
   }
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
     const { id, method, params } = JSON.parse(text)
@@ -44,11 +43,10 @@ export async function fakeNode(answers: Readonly<Record<string, Answer>> = {}) {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-of-the-node`,
+    url: `${server.url}/secret-of-the-node`,
     asked,
-    close: () => new Promise(resolve => server.close(resolve)),
+    close: server.close,
   }
 }
 

@@ -1,11 +1,10 @@
 /** `farebox doctor --assistant`: what an assistant would find who is started with the same settings. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { canaryApiKey, canaryEvmKey, canaryPassphrase } from '../../canary/canaries.ts'
+import { type LocalServer, localServer } from '../../local-server.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
 import { fakeClock, fakeService, order, sampleWallet, usd } from '../../wallet/sample-wallet.ts'
 import { runCommand } from '../run-command.ts'
@@ -13,7 +12,7 @@ import { runCommand } from '../run-command.ts'
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let folder: string
-let service: Server
+let service: LocalServer
 /** How far its clock is ahead, and how it answers a list of models; a test changes them. */
 let said = {
   aheadMs: 0,
@@ -22,7 +21,7 @@ let said = {
 const asked: string[] = []
 beforeAll(async () => {
   folder = temporaryFolder('doctor')
-  service = createServer((request, response) => {
+  service = await localServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)
     response.setHeader('date', new Date(Date.now() + said.aheadMs).toUTCString())
     if (request.url === '/api/v1/api_keys/rate_limits') {
@@ -31,13 +30,10 @@ beforeAll(async () => {
     }
     return response.writeHead(said.models[0]).end(said.models[1])
   })
-  await new Promise<void>(resolve => service.listen(0, '127.0.0.1', resolve))
 })
-afterAll(() => {
-  service.close()
-})
+afterAll(() => service.close())
 
-const origin = () => `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+const origin = () => service.url
 const walletIn = (name: string) => join(folder, name)
 
 /** Findings as `state check: says next`, and never a secret. */

@@ -1,10 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { formBoundary, parseForm } from '#contract/wire/form.ts'
 import type { ImageFile } from '#engines/images/image-file.ts'
 import { type OpenAiEditsOptions, OpenAiImageEdits } from '#engines/openai/images.ts'
 import type { EditRequest } from '#engines/ports/media-engines.ts'
+import { localServer } from '../../local-server.ts'
 
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -24,7 +23,7 @@ async function engineFor(
 ) {
   const seen: Seen[] = []
   const asked = Promise.withResolvers<void>()
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece)
     const form = parseForm(Buffer.concat(pieces), formBoundary(request.headers['content-type']) ?? '')
@@ -37,21 +36,13 @@ async function engineFor(
     if (!answer) return
     response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
   const engine = new OpenAiImageEdits({
-    baseUrl: `http://127.0.0.1:${port}/v1`,
+    baseUrl: `${server.url}/v1`,
     apiKeyVariable: 'KEY',
     environment: { KEY: 'secret' },
     ...options,
   })
-  open.push(
-    async () => {
-      server.closeAllConnections()
-      server.close()
-    },
-    () => engine.close(),
-  )
+  open.push(server.close, () => engine.close())
   return { engine, seen, asked: asked.promise }
 }
 

@@ -1,11 +1,10 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VideoQuote } from '#contract/operations/video.ts'
 import { wavSeconds } from '#engines/audio/recording.ts'
 import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import type { VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg.ts'
+import { type LocalServer, localServer } from '../../local-server.ts'
 import { nestedBoxes, videoOfSamples } from '../../media/hostile-media.ts'
 import { drawn, made, played } from '../../media/made-media.ts'
 import { tracksOf } from '../../media/tracks-of.ts'
@@ -43,7 +42,7 @@ class Asked implements VideoEngine {
 const fetched: string[] = []
 const files = new Map<string, Buffer>()
 const engine = new Asked()
-let server: Server
+let server: LocalServer
 let host = ''
 let fetcher: GuardedFetcher
 let service: OpenedService
@@ -90,13 +89,12 @@ beforeAll(async () => {
   clips.crowded = await clip('mp4', 1, 600)
   for (const [name, bytes] of Object.entries(clips)) files.set(`/${name}`, bytes)
   files.set('/image', png(16, 8))
-  server = createServer((request, response) => {
+  server = await localServer((request, response) => {
     fetched.push(request.url ?? '')
     const file = files.get(request.url ?? '')
     response.writeHead(file ? 200 : 404, { 'content-type': 'application/octet-stream' }).end(file)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  host = server.host
   fetcher = new GuardedFetcher({ privateHosts: [host] })
   const all = videoModel({
     id: 'all',
@@ -112,7 +110,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.close()
   await fetcher.close()
-  server.close()
+  await server.close()
 })
 
 const samples = (count: number): string => asDataUrl('video/mp4', videoOfSamples(count))

@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { auditChain } from '#ledger/audit/audit-chain.ts'
@@ -10,6 +7,7 @@ import type { FindingKind } from '#ledger/audit/findings.ts'
 import { backupSqlite } from '#ledger/store/sqlite/backup.ts'
 import { runCommand } from '../../cli/run-command.ts'
 import { tamperWith } from '../../ledger/store/sqlite-folder.ts'
+import { localServer } from '../../local-server.ts'
 import { startSvmChain } from '../../payments/svm-chain.ts'
 import { openSvmWorld, payingFetch as payOnSvm, svmPayer } from '../../payments/svm-world.ts'
 import { newAccount, startTestChain } from '../../payments/test-chain.ts'
@@ -208,8 +206,8 @@ describe('nodes as they are', () => {
   }
 
   /** A node before the real one, which may answer by itself. */
-  async function nodeThat(answer: (question: Question) => object | null): Promise<{ url: string; close(): void }> {
-    const server = createServer(async (request, response) => {
+  function nodeThat(answer: (question: Question) => object | null) {
+    return localServer(async (request, response) => {
       let text = ''
       for await (const chunk of request) text += chunk
       const own = answer(JSON.parse(text))
@@ -217,10 +215,7 @@ describe('nodes as they are', () => {
         ? null
         : await fetch(rail.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text })
       response.end(own ? JSON.stringify({ jsonrpc: '2.0', id: 1, ...own }) : await real?.text())
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    return { url: `http://127.0.0.1:${port}`, close: () => server.close() }
+    })
   }
 
   const auditAt = async (url: string) => {
@@ -241,13 +236,13 @@ describe('nodes as they are', () => {
     })
     expect(await auditAt(node.url)).toMatchObject({ ok: true, payees: [{ credits: 3, matched: 3, transfers: 4 }] })
     expect(refused).toBeGreaterThan(1)
-    node.close()
+    await node.close()
   })
 
   test('one of another chain is told, not believed', async () => {
     const node = await nodeThat(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null))
     await expect(auditAt(node.url)).rejects.toThrow('The node is one of the chain eip155:1, not of eip155:8453.')
-    node.close()
+    await node.close()
   })
 
   test('one that is busy for a moment is asked again', async () => {
@@ -257,6 +252,6 @@ describe('nodes as they are', () => {
     )
     expect(await auditAt(node.url)).toMatchObject({ ok: true })
     expect(asked).toBe(2)
-    node.close()
+    await node.close()
   })
 })

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
@@ -8,6 +6,7 @@ import { ExactSvmScheme } from '@x402/svm/exact/facilitator'
 import { createWalletClient, http, publicActions } from 'viem'
 import { solanaNetwork } from '#contract/wire/networks.ts'
 import { connectChain } from '#local/evm/token.ts'
+import { localServer } from '../../local-server.ts'
 import type { SvmAccount, SvmChain } from '../../payments/svm-chain.ts'
 import { newAccount, type TestChain } from '../../payments/test-chain.ts'
 
@@ -41,7 +40,7 @@ export async function stockSvm(chain: SvmChain, feePayer: SvmAccount): Promise<F
 
 /** The reference facilitator behind the questions of its protocol. */
 async function serve(stock: x402Facilitator, liedTransaction: string): Promise<FacilitatorServer> {
-  const server = createServer(async (request, response) => {
+  const server = await localServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     if (request.url === '/supported') return void response.end(JSON.stringify(stock.getSupported()))
@@ -58,15 +57,11 @@ async function serve(stock: x402Facilitator, liedTransaction: string): Promise<F
     if (behaves === 'lose after') response.destroy()
     else response.end(JSON.stringify(answer))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const self: FacilitatorServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     behaves: 'settle',
     received: [],
-    close: () => {
-      server.closeAllConnections()
-      return new Promise(resolve => server.close(resolve))
-    },
+    close: server.close,
   }
   return self
 }
