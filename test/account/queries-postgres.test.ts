@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { AccountQueries } from '#account/queries/account-queries.ts'
 import type { Ask, QueryName } from '#account/queries/answers.ts'
 import { microUsd } from '#contract/money.ts'
@@ -82,18 +82,13 @@ async function allAnswers(ask: Ask): Promise<Record<string, unknown>> {
 }
 
 withPostgres('the customers’ page', cluster => {
-  const closed: (() => Promise<unknown>)[] = []
-  afterEach(async () => {
-    for (const close of closed.splice(0).reverse()) await close()
-  })
-
   test('answers every query from PostgreSQL as from SQLite, to the micro-USD', async () => {
     const units = history()
     const clock = { now: () => nowMs + hourMs }
     const postgres = await openSchemaStore(cluster())
-    closed.push(() => postgres.dispose())
+    onTestFinished(() => postgres.dispose())
     const sqlite = await openTemporaryStore()
-    closed.push(() => sqlite.dispose())
+    onTestFinished(() => sqlite.dispose())
     for (const { store } of [sqlite, postgres])
       for (const [place, outcome] of (await store.commit(units)).entries())
         expect([units[place], outcome.ok]).toEqual([units[place], true])
@@ -101,7 +96,7 @@ withPostgres('the customers’ page', cluster => {
       new AccountQueries(`sqlite:${sqlite.path}`, { clock }),
       new AccountQueries(postgres.url, { clock, schema: postgres.schema }),
     ]
-    closed.push(() => Promise.all(queries.map(each => each.close())))
+    for (const each of queries) onTestFinished(() => each.close())
     const [ofSqlite, ofPostgres] = await Promise.all(queries.map(each => allAnswers(each.ask)))
     expect(Object.keys(ofSqlite ?? {}).length).toBeGreaterThan(100)
     expect(ofPostgres).toEqual(ofSqlite)

@@ -1,17 +1,14 @@
 import { hostname } from 'node:os'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { clockSkewMs, finishedJobsKeptMs, keptFinishedJobs, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { agentTool } from '#agent/tools/agent-tool.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { asAssistant, toolOf } from './as-assistant.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { failureOf } from './outcome-of.ts'
 import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 
@@ -37,7 +34,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
       return (await service.instead?.(seen, response)) ?? false
     },
   })
-  closing.push(server.close)
+  onTestFinished(server.close)
   const pause: AgentSetUp['pause'] = async (ms, signal) => {
     if (ms === paidAnswerMs) return new Promise(() => {})
     if (ms === longCallMs && !isReleased) return arrived.promise
@@ -50,7 +47,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
   const stateFolder = temporaryFolder()
   const open = async (more: Partial<AgentSetUp> = {}) => {
     const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, clock, pause, ...options, ...more })
-    closing.push(agent.close)
+    onTestFinished(agent.close)
     return agent
   }
   const release = () => {

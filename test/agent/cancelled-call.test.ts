@@ -1,10 +1,7 @@
-import { expect, test } from 'vitest'
-import { closedAfterEach } from '../closed-after-each.ts'
+import { expect, onTestFinished, test } from 'vitest'
 import { gate } from './gate.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 /** An agent without credit, whose service holds back its first answer at a path. */
 async function setUp(path: string, credit = 0) {
@@ -16,9 +13,9 @@ async function setUp(path: string, credit = 0) {
       return false
     },
   })
-  closing.push(service.close)
+  onTestFinished(service.close)
   const agent = await openAgent({ baseUrl: service.baseUrl })
-  closing.push(agent.close)
+  onTestFinished(agent.close)
   return { held, service, ...agent }
 }
 

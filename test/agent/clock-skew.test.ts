@@ -1,12 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { readSignInHeader } from '#contract/wire/sign-in.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 const minutes = (count: number): number => count * 60_000
 
@@ -40,7 +37,8 @@ async function setUp({ aheadMs, apiKey, isDeaf = false, together = 1 }: Skewed) 
   })
   const clock = { now: () => Date.now() + aheadMs }
   const agent = await openAgent({ baseUrl: server.baseUrl, clock, ...(apiKey ? { apiKey } : {}) })
-  closing.push(server.close, agent.close)
+  onTestFinished(server.close)
+  onTestFinished(agent.close)
   return { agent, chats: () => server.countOf('/chat/completions') }
 }
 

@@ -1,13 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { closingMs, longCallMs } from '#agent/bounds.ts'
 import { start, stop } from '#wallet/rules/stop-switch.ts'
 import { manualClock } from '../client/manual-clock.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { asAssistant } from './as-assistant.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 
@@ -31,11 +28,11 @@ async function setUp(
       return false
     },
   })
-  closing.push(server.close)
+  onTestFinished(server.close)
   const shared = { baseUrl: server.baseUrl, stateFolder: temporaryFolder(), clock: manualClock(), ...options }
   const open = async (more: Partial<AgentSetUp> = {}) => {
     const agent = await openAgent({ ...shared, ...more })
-    closing.push(agent.close)
+    onTestFinished(agent.close)
     return agent
   }
   const agent = await open({ pause: ms => waits(ms, arrived.promise) })

@@ -1,7 +1,7 @@
 /** What a user sees after setting up nothing, or something wrong: the next step is one that helps. */
 
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { closeAgent, type FoundWallet, type OpenAgent, openAgent } from '#agent/open-agent.ts'
 import type { OpenOptions } from '#agent/settings/agent-options.ts'
 import { inOurWords } from '#agent/tools/tool-context.ts'
@@ -10,17 +10,14 @@ import { getRateLimits } from '#contract/operations/rate-limits.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, littleServer } from '../client/little-server.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { walletKey } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 async function agentWith(options: Partial<OpenOptions>, found: FoundWallet = {}) {
   const stateFolder = temporaryFolder()
   const settings = { baseUrl: nobody, stateFolder, notesFolder: join(stateFolder, 'notes'), ...options }
   const agent = await openAgent(settings, found)
-  closing.push(() => closeAgent(agent))
+  onTestFinished(() => closeAgent(agent))
   return { agent, stateFolder }
 }
 
@@ -31,7 +28,7 @@ const unnamed = { isServiceNamed: false }
 /** A service that answers everything so. */
 async function answering(status: number, body: object): Promise<string> {
   const server = await littleServer((_, response) => answerJson(response, status, body))
-  closing.push(server.close)
+  onTestFinished(server.close)
   return `${server.origin}/api/v1`
 }
 
@@ -159,7 +156,7 @@ const baseWith = async (units: bigint) => {
     const result = method === 'eth_chainId' ? '0x2105' : `0x${units.toString(16).padStart(64, '0')}`
     answerJson(response, 200, { jsonrpc: '2.0', id, result })
   })
-  closing.push(node.close)
+  onTestFinished(node.close)
   return node.origin
 }
 

@@ -1,16 +1,13 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, isStepCount, type ToolSet } from 'ai'
 import type OpenAI from 'openai'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAgent } from '#agent/create-agent.ts'
 import { aiSdkTools, langChainTools, openAiTools } from '#agent/tools/agent-tool.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { answerJson } from '../client/little-server.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService, walletKey } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 async function open({ askAboveUsd, ...options }: PretendOptions & { askAboveUsd?: string } = {}) {
   const service = await pretendService({ credit: 5, ...options })
@@ -20,7 +17,8 @@ async function open({ askAboveUsd, ...options }: PretendOptions & { askAboveUsd?
     policy: { askAboveUsd, payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo }] },
     stateFolder: temporaryFolder(),
   })
-  closing.push(service.close, agent.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
   return { service, agent }
 }
 

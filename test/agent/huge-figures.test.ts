@@ -1,24 +1,21 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { keptReceipts, longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { keptCharges, ReceiptRows } from '#agent/receipts/receipt-rows.ts'
 import { openState, stateFileName } from '#wallet/records/state.ts'
 import { answerJson } from '../client/little-server.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { asAssistant } from './as-assistant.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 
 async function opened(stateFolder: string, service: PretendOptions, more: Partial<AgentSetUp> = {}) {
   const server = await pretendService({ credit: 5, ...service })
-  closing.push(server.close)
+  onTestFinished(server.close)
   const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, ...more })
-  closing.push(agent.close)
+  onTestFinished(agent.close)
   return agent
 }
 

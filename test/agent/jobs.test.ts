@@ -1,17 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import type { DatabaseSync } from 'node:sqlite'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { savingLeaseMs } from '#agent/bounds.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { gate } from './gate.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
 const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(1_000, 7)])
-
-const closing = closedAfterEach()
 
 type Answer = 'running' | 'file' | [status: number, body: unknown]
 
@@ -49,11 +46,11 @@ async function setUp(answers: Answer[], more: { refunds?: boolean; downloadUrl?:
       return true
     },
   })
-  closing.push(server.close)
+  onTestFinished(server.close)
   const stateFolder = temporaryFolder()
   const open = async () => {
     const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder })
-    closing.push(agent.close)
+    onTestFinished(agent.close)
     return agent
   }
   const agent = await open()
@@ -113,10 +110,10 @@ test('a file that takes longer than the lease of who saves it is not begun a sec
       return true
     },
   })
-  closing.push(server.close)
+  onTestFinished(server.close)
   const clock = manualClock()
   const agent = await openAgent({ baseUrl: server.baseUrl, clock })
-  closing.push(agent.close)
+  onTestFinished(agent.close)
   const { job } = await agent.video()
   const first = agent.context().jobs.wait(job.jobId, 0)
   await slow.reached

@@ -1,23 +1,21 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { type PretendOptions, pretendService, textModel } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 /** Two agents of one machine at a service without a list of limits. */
 async function twoAgents(instead: NonNullable<PretendOptions['instead']>) {
   const service = await pretendService({ credit: 1, instead })
-  closing.push(service.close)
+  onTestFinished(service.close)
   const stateFolder = temporaryFolder()
   const open = () => openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, stateFolder })
   const [one, other] = [await open(), await open()]
-  closing.push(one.close, other.close)
+  onTestFinished(one.close)
+  onTestFinished(other.close)
   return { service, one, other }
 }
 
@@ -51,7 +49,8 @@ test.each([
     },
   })
   const agent = await openAgent({ baseUrl: service.baseUrl, ...options })
-  closing.push(service.close, agent.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
   const view = agent.context().limits()
   if (typeof source === 'string') expect(await view).toMatchObject({ source, models: [] })
   else await expect(view).rejects.toThrow(source)
@@ -101,7 +100,8 @@ test('the tier is that of now, also after a payment', async () => {
     instead: (...asked) => listing(() => service.ledger.credit)(...asked),
   })
   const agent = await openAgent({ baseUrl: service.baseUrl, settings: { askAboveUsd: '20' } })
-  closing.push(service.close, agent.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
   const tier = async () => (await agent.context().limits()).tier
   expect(await tier()).toBe('free')
   await agent.context().wallet.topUp(microUsd(5_000_000))
@@ -115,7 +115,8 @@ test('what is left is told of each model, whichever was called last', async () =
     alsoListed: [{ ...textModel, id: 'n' }],
   })
   const agent = await openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey })
-  closing.push(service.close, agent.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
   for (const model of ['m', 'n']) {
     const body = { model, messages: [{ role: 'user' as const, content: 'hi' }] }
     await agent.context().call(createChatCompletion, { params: undefined, query: undefined, body }, {})
@@ -135,7 +136,8 @@ test('a list serves again for a second, unless this process called since', async
     clock.nowMs += ms
   }
   const agent = await openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, clock })
-  closing.push(service.close, agent.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
   const context = agent.context()
   const listsRead = () => service.seen.filter(({ path }) => path.endsWith('/api_keys/rate_limits')).length
   const steps = [

@@ -2,7 +2,7 @@
 
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { readSettings } from '#agent/settings/settings.ts'
 import { pinService } from '#agent/settings/wallet-settings.ts'
 import { createHost } from '#agent/tools/tool-host.ts'
@@ -11,11 +11,9 @@ import { listModels } from '#contract/operations/models.ts'
 import { createKeyFile, keyFileName } from '#wallet/keys/key-file.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
-const closing = closedAfterEach()
 const passphrase = canaryPassphrase
 
 async function serverOn(env: Record<string, string>, more: Record<string, string> = {}) {
@@ -24,7 +22,7 @@ async function serverOn(env: Record<string, string>, more: Record<string, string
   const { settings } = readSettings({ FAREBOX_DATA: folder, ...env, ...more })
   const read = () => readPassphraseFile(passphraseFile, {}).catch(() => null)
   const host = await createHost(async () => settings, { file: passphraseFile, read })
-  closing.push(() => host.close())
+  onTestFinished(() => host.close())
   const context = async () => {
     const now = (await host.now?.()) ?? host
     return now.context({ signal: new AbortController().signal, report: () => {} })
@@ -47,7 +45,7 @@ async function service() {
       return true
     },
   })
-  closing.push(server.close)
+  onTestFinished(server.close)
   return server
 }
 

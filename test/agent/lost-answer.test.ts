@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { longCallMs } from '#agent/bounds.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { decodeBase58, encodeBase58 } from '#contract/wire/base58.ts'
@@ -6,20 +6,17 @@ import type { ApprovalRequired } from '#toolkit/approval.ts'
 import { canarySolanaSeed } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { solanaKey } from '../wallet/sample-solana.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { failureOf } from './outcome-of.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
-const closing = closedAfterEach()
-
 async function setUp(service: PretendOptions = {}, agent: Partial<AgentSetUp> = {}) {
   const server = await pretendService({ credit: 5, ...service })
-  closing.push(server.close)
+  onTestFinished(server.close)
   const open = async (more: Partial<AgentSetUp> = {}) => {
     const opened = await openAgent({ baseUrl: server.baseUrl, ...agent, ...more })
-    closing.push(opened.close)
+    onTestFinished(opened.close)
     return opened
   }
   return { server, open, agent: await open() }

@@ -1,19 +1,16 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { longCallMs, paidAnswerMs } from '#agent/bounds.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { answerJson, type Handler } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { wavOfChunks } from '../service/wav-of-chunks.ts'
 import { asAssistant } from './as-assistant.ts'
 import { gate } from './gate.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const price = (usd: number) => ({ usd, diem: usd })
@@ -41,7 +38,7 @@ async function setUp(answer: Handler, options: Partial<AgentSetUp> = {}) {
       return true
     },
   })
-  closing.push(service.close)
+  onTestFinished(service.close)
   const [stateFolder, outputFolder] = [temporaryFolder(), temporaryFolder()]
   await writeFile(join(outputFolder, 'a.wav'), wavOfChunks({}, [1_600]))
   const clock = manualClock()
@@ -55,7 +52,7 @@ async function setUp(answer: Handler, options: Partial<AgentSetUp> = {}) {
   const open = async () => {
     const shared = { baseUrl: service.baseUrl, stateFolder, outputFolder, clock, pause }
     const agent = await openAgent({ ...shared, ...options })
-    closing.push(agent.close)
+    onTestFinished(agent.close)
     agents.push(agent)
     return (name: string, given: object) => asAssistant(agent.host, name, given)
   }

@@ -1,17 +1,15 @@
 /** Where USDC can be bought, as the operator of a service names it and the user sees it. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { withWaysToFund } from '#agent/words/explain.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { onRampAt } from '#contract/wire/on-ramp.ts'
 import type { HoldingsView } from '#pages/wallet/wire.ts'
 import { paymentOptionsOf } from '#payments/rails/rails.ts'
 import { PaymentConfig, paymentSettings } from '#service/config/payment-config.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { openedWalletPage, visit } from './opened-wallet-page.ts'
 import { option, payTo, pretendService } from './pretend-service.ts'
 
-const closing = closedAfterEach()
 const terms = { address: payTo, network: 'eip155:8453' }
 const onRamp = 'https://buy.example/usdc?to={address}&on={network}'
 const filled = { url: `https://buy.example/usdc?to=${payTo}&on=base`, host: 'buy.example' }
@@ -59,7 +57,8 @@ test('the conversation names every way, and the service’s link as its own word
 test('the wallet’s page shows it beside the address of its network', async () => {
   const service = await pretendService()
   const agent = await openAgent({ baseUrl: service.baseUrl })
-  closing.push(service.close, agent.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
   const seen = { amountMicroUsd: null, atMs: null, unknown: 'not asked' }
   const opened = await openedWalletPage(agent.stateFolder, 'https://service.example/api/v1', {
     holdings: async () => ({
@@ -67,7 +66,7 @@ test('the wallet’s page shows it beside the address of its network', async () 
       accepts: [option({ extra: { name: 'USD Coin', version: '2', onRamp } })],
     }),
   })
-  closing.push(opened.close)
+  onTestFinished(opened.close)
   const { ask } = await visit(opened.page.link())
   expect(((await ask('GET /api/holdings')).json as HoldingsView).balances).toMatchObject([{ onRamp: filled }])
 })

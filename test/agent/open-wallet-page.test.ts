@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { openScriptPage } from '#agent/loopback/script-page.ts'
 import { hourMs, minuteMs } from '#contract/time.ts'
 import { pageKeyHeader } from '#pages/kit/wire.ts'
@@ -11,12 +11,9 @@ import { settingsFileName } from '#wallet/rules/settings-file.ts'
 import type { ApprovalFacts } from '#wallet/terms/approval.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
 import { runCommand } from '../cli/run-command.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { openedWalletPage, visit } from './opened-wallet-page.ts'
 import { payTo, pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 let agent: Awaited<ReturnType<typeof openAgent>>
 let baseUrl: string
@@ -26,7 +23,9 @@ beforeEach(async () => {
   baseUrl = service.baseUrl
   agent = await openAgent({ baseUrl })
   opened = await openedWalletPage(agent.stateFolder, baseUrl)
-  closing.push(service.close, agent.close, opened.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
+  onTestFinished(opened.close)
 })
 
 const consent: ApprovalFacts = {
@@ -168,7 +167,7 @@ describe('the stop switch', () => {
   test('of an encrypted wallet is lifted by its passphrase alone', async () => {
     const folder = join(agent.stateFolder, 'encrypted')
     const guarded = await openedWalletPage(folder, baseUrl, {}, { FAREBOX_WALLET_KEY: '' })
-    closing.push(guarded.close)
+    onTestFinished(guarded.close)
     await guarded.ownerWallet.create(canaryPassphrase, false)
     const { ask: post } = await visit(guarded.page.link())
     await post('POST /api/stop', {})
@@ -263,7 +262,7 @@ describe('a session ends', () => {
     let nowMs = 1_000_000
     const routes = { 'GET /api/now': () => ({ nowMs }) }
     const page = await openScriptPage({ files: {}, routes, over: 'Ask again.' }, { now: () => nowMs })
-    closing.push(page.close)
+    onTestFinished(page.close)
     return { page, later: (ms: number) => (nowMs += ms) }
   }
 

@@ -1,17 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { priceCall } from '#agent/prices/price-call.ts'
 import { queueVideo, VideoQueueRequest } from '#contract/operations/video.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
-const closing = closedAfterEach()
-
 async function price(changes: object) {
   const server = await pretendService({ quote: 0.2 })
-  closing.push(server.close)
+  onTestFinished(server.close)
   const { client, models, close } = await openAgent({ baseUrl: server.baseUrl })
-  closing.push(close)
+  onTestFinished(close)
   const body = { model: 'm', prompt: 'a cat', duration: '5s', ...changes }
   VideoQueueRequest.parse(body)
   const { amountMicroUsd } = await priceCall(client, models, queueVideo, body)

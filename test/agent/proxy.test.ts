@@ -1,14 +1,11 @@
 import { request as ask } from 'node:http'
 import OpenAI from 'openai'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { openProxy } from '#agent/proxy/create-proxy.ts'
 import { systemClock } from '#contract/time.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { type AgentSetUp, openAgent } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 const token = 'a-token-of-these-tests'
 
@@ -17,7 +14,9 @@ async function open({ settings, ...options }: PretendOptions & Pick<AgentSetUp, 
   const agent = await openAgent({ baseUrl: service.baseUrl, ...(settings ? { settings } : {}) })
   const fetch = payingFetch(agent, { takesConsents: false })
   const proxy = await openProxy({ port: 0, fetch, baseUrl: service.baseUrl, token, clock: systemClock })
-  closing.push(service.close, agent.close, proxy.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
+  onTestFinished(proxy.close)
   const openai = new OpenAI({ baseURL: proxy.url, apiKey: token, maxRetries: 3 })
   return { service, proxy, openai, agent }
 }

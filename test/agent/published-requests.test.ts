@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createAgent } from '#agent/create-agent.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
@@ -11,7 +11,6 @@ import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { ApprovalRequest } from '#toolkit/approval.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Seen } from '../client/little-server.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import type { PublishedRequest } from '../contract/published-request.ts'
 import { publishedRequests } from '../contract/published-requests.ts'
 import type { Schema } from '../contract/published-schema.ts'
@@ -125,8 +124,6 @@ function formOf(type: string, body: string): Record<string, string> {
   )
 }
 
-const closing = closedAfterEach()
-
 const data = { accessPermitted: true, apiTier: { id: 'x', isCharged: true }, balances: { USD: 5 } }
 const limits = { data: { ...data, keyExpiration: null, nextEpochBegins: '2026-01-02T00:00:00.000Z', rateLimits: [] } }
 const mp4 = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(1_000, 7)])
@@ -225,7 +222,8 @@ async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => 
     notesFolder: `${stateFolder}/notes`,
     onApproval: yes,
   })
-  closing.push(service.close, agent.close)
+  onTestFinished(service.close)
+  onTestFinished(agent.close)
   return { service, agent, leaving: () => [...new Set(service.seen.flatMap(leavings))].sort() }
 }
 

@@ -1,16 +1,13 @@
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import type { Sent } from '#wallet/payment/send-payment.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { openWallet } from '#wallet/wallet.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { option, type PretendOptions, payTo, pretendService, walletKey } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 /** An agent on the folder of an earlier process, whose one payment ended like that `ageMs` ago. */
 async function setUp(ended: Sent, { ageMs = 0, ...options }: PretendOptions & { ageMs?: number } = {}) {
@@ -29,7 +26,8 @@ async function setUp(ended: Sent, { ageMs = 0, ...options }: PretendOptions & { 
   await earlier.pay({ ...order, occasion: 'after-402', purpose: 'x' }, async () => ended).catch(() => undefined)
   earlier.close()
   const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder })
-  closing.push(server.close, agent.close)
+  onTestFinished(server.close)
+  onTestFinished(agent.close)
   return { server, agent }
 }
 

@@ -1,19 +1,16 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { sameRefusalMs } from '#wallet/limits.ts'
 import { listRefusals } from '#wallet/rules/refusals.ts'
 import { start, stop } from '#wallet/rules/stop-switch.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { gate } from './gate.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from './open-agent.ts'
 import { creditRequired, type PretendOptions, pretendService } from './pretend-service.ts'
 
 /** Each step is a commit that is synced, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 60_000 })
-
-const closing = closedAfterEach()
 
 const minuteMs = 60_000
 /** Nobody is asked about a refill, and no cap is near. */
@@ -22,7 +19,7 @@ const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9', maxD
 /** A service where 0.5 USD of credit are left, and agents on one journal with a clock that its tests move. */
 async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> = {}) {
   const server = await pretendService({ credit: 0.5, ...service })
-  closing.push(server.close)
+  onTestFinished(server.close)
   let nowMs = Date.UTC(2026, 10, 22)
   const stateFolder = temporaryFolder()
   const open = async () => {
@@ -32,7 +29,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
       ...options,
       settings: { ...settings, ...options.settings },
     })
-    closing.push(agent.close)
+    onTestFinished(agent.close)
     return agent
   }
   const agent = await open()

@@ -1,8 +1,7 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { listRefusals } from '#wallet/rules/refusals.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import type { AgentSetUp } from './open-agent.ts'
 import { openAgent } from './open-agent.ts'
 import { type PretendOptions, payTo, pretendService } from './pretend-service.ts'
@@ -10,13 +9,11 @@ import { type PretendOptions, payTo, pretendService } from './pretend-service.ts
 /** Each step is a commit that is synced, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 60_000 })
 
-const closing = closedAfterEach()
-
 async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> = {}) {
   const server = await pretendService(service)
-  closing.push(server.close)
+  onTestFinished(server.close)
   const agent = await openAgent({ baseUrl: server.baseUrl, ...options })
-  closing.push(agent.close)
+  onTestFinished(agent.close)
   const fetch = payingFetch(agent, { takesConsents: true })
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'the secret of the call' }] })
   const headers = { 'content-type': 'application/json' }

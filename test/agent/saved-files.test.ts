@@ -1,7 +1,7 @@
 import { mkdir, realpath, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { keptSavedFiles } from '#agent/bounds.ts'
 import { JobRows } from '#agent/jobs/job-rows.ts'
 import { Files } from '#agent/media/files.ts'
@@ -15,7 +15,6 @@ import { resourceFileBytes } from '#toolkit/bounds.ts'
 import { openState, type State } from '#wallet/records/state.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
@@ -23,11 +22,9 @@ const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const timing = { inferenceDuration: 0, inferencePreprocessingTime: 0, inferenceQueueTime: 0, total: 0 }
 const mp4 = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(100, 7)])
 
-const closing = closedAfterEach()
-
 function stateOf(folder = temporaryFolder()): State {
   const state = openState(folder)
-  closing.push(() => state.close())
+  onTestFinished(() => state.close())
   return state
 }
 

@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { oldPartMs } from '#agent/bounds.ts'
 import { sweepParts } from '#agent/media/saved-files.ts'
 import { openState } from '#wallet/records/state.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 
 const child = fileURLToPath(new URL('./saving-child.ts', import.meta.url))
@@ -15,8 +14,6 @@ const ids = { job: 'job_0123456789abcdef', call: 'call_0123456789abcdef' }
 const uuid = '01234567-89ab-4def-8123-456789abcdef'
 const nowMs = Date.now()
 const old = new Date(nowMs - oldPartMs - 1_000)
-
-const closing = closedAfterEach()
 
 async function folderOf(files: Record<string, Date | null>): Promise<string> {
   const folder = temporaryFolder()
@@ -29,7 +26,7 @@ async function folderOf(files: Record<string, Date | null>): Promise<string> {
 
 function freshState() {
   const state = openState(temporaryFolder())
-  closing.push(() => state.close())
+  onTestFinished(() => state.close())
   return state
 }
 
@@ -65,7 +62,7 @@ test('a folder that is not there keeps nobody from saving', async () => {
 test('what a running process has stays, and goes once that one has died', async () => {
   const stateFolder = temporaryFolder()
   const running: ChildProcess = fork(child, [stateFolder, ids.job, ids.call])
-  closing.push(() => running.kill('SIGKILL'))
+  onTestFinished(() => void running.kill('SIGKILL'))
   await once(running, 'message')
   const parts = [`.${ids.job}.part`, `.${ids.call}.part`, `.0123456789ab-${running.pid}-${uuid}.part`]
   const outputFolder = await folderOf(Object.fromEntries(parts.map(name => [name, old])))

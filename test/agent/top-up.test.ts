@@ -1,11 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { ApprovalRequired } from '#toolkit/approval.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 const fiveUsd = microUsd(5_000_000)
 const minuteMs = 60_000
@@ -13,14 +10,14 @@ const minuteMs = 60_000
 /** A wallet that may top up by itself, and a clock that its tests move. */
 async function setUp(askAboveUsd = '20') {
   const server = await pretendService()
-  closing.push(server.close)
+  onTestFinished(server.close)
   let aheadMs = 0
   const agent = await openAgent({
     baseUrl: server.baseUrl,
     clock: { now: () => Date.now() + aheadMs },
     settings: { askAboveUsd, maxPaymentUsd: '6', maxDayUsd: '20' },
   })
-  closing.push(agent.close)
+  onTestFinished(agent.close)
   const topUp = (amount = fiveUsd, again?: boolean) => agent.context().wallet.topUp(amount, { again })
   return {
     agent,

@@ -1,11 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type KeptCharge, type ReceiptRow, ReceiptRows } from '#agent/receipts/receipt-rows.ts'
 import { spendingOf } from '#agent/receipts/spending.ts'
 import { microUsd } from '#contract/money.ts'
 import { dayMs, minuteMs } from '#contract/time.ts'
 import { SigningKey } from '#ledger/charges/receipts.ts'
 import type { ReceiptList, Spending } from '#pages/wallet/wire.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { openAgent } from './open-agent.ts'
 import { openedWalletPage, visit } from './opened-wallet-page.ts'
 import { pretendService } from './pretend-service.ts'
@@ -62,7 +61,6 @@ describe('spending', () => {
 })
 
 describe('the page', () => {
-  const closing = closedAfterEach()
   const key = new SigningKey('a secret of a test')
   let agent: Awaited<ReturnType<typeof openAgent>>
   let browser: Awaited<ReturnType<typeof visit>>
@@ -70,7 +68,9 @@ describe('the page', () => {
     const { baseUrl, close } = await pretendService()
     agent = await openAgent({ baseUrl })
     const opened = await openedWalletPage(agent.stateFolder, baseUrl)
-    closing.push(close, agent.close, opened.close)
+    onTestFinished(close)
+    onTestFinished(agent.close)
+    onTestFinished(opened.close)
     browser = await visit(opened.page.link())
   })
 

@@ -3,26 +3,23 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inflateSync } from 'node:zlib'
 import { encode } from 'uqr'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { openBrowserPage } from '#agent/loopback/one-browser.ts'
 import { readSettings } from '#agent/settings/settings.ts'
 import { createHost } from '#agent/tools/tool-host.ts'
 import { codeFor, paymentUri, pngQr, svgQr } from '#agent/wallet-page/qr.ts'
 import { createChatCompletion } from '#contract/operations/chat.ts'
 import { canaryPassphrase as passphrase } from '../canary/canaries.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { fakeNode } from '../wallet/sample-solana.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { payTo, pretendService } from './pretend-service.ts'
-
-const closing = closedAfterEach()
 
 async function serverOn(folder: string, baseUrl: string, more: Record<string, string> = {}) {
   const { settings } = readSettings({ FAREBOX_DATA: folder, FAREBOX_BASE_URL: baseUrl, ...more })
   const given: string[] = []
   const testMoney = async (address: string) => void given.push(address)
   const host = await createHost(async () => settings, { file: null, read: async () => null }, testMoney)
-  closing.push(() => host.close())
+  onTestFinished(() => host.close())
   const now = async () => (await host.now?.()) ?? host
   return {
     given,
@@ -41,7 +38,7 @@ async function serverOn(folder: string, baseUrl: string, more: Record<string, st
 
 async function service() {
   const server = await pretendService()
-  closing.push(server.close)
+  onTestFinished(server.close)
   return server
 }
 
@@ -229,7 +226,7 @@ test('a link that was not used for a quarter of an hour opens nothing, and the n
     { show: () => 'shown', take: async () => null, usedLink: 'used', newLink: 'new' },
     clock,
   )
-  closing.push(() => page.close())
+  onTestFinished(() => page.close())
   const link = page.link()
   nowMs += 15 * 60_000 + 1
   expect((await fetch(link)).status).toBe(410)
@@ -239,7 +236,7 @@ test('a link that was not used for a quarter of an hour opens nothing, and the n
 test('a page that fails says so, and nothing of the reason', async () => {
   const show = () => Promise.reject(new Error('EACCES: /home/ada/secret'))
   const page = await openBrowserPage({ show, take: async () => null, usedLink: 'used', newLink: 'Ask again.' })
-  closing.push(() => page.close())
+  onTestFinished(() => page.close())
   const opened = await fetch(page.link(), { redirect: 'manual' })
   const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? ''
   const answer = await fetch(opened.headers.get('location') ?? '', { headers: { cookie } })
@@ -251,10 +248,12 @@ test('the page notices the deposit, and a call without money names the address',
   let held = 0n
   const word = () => `0x${held.toString(16).padStart(64, '0')}`
   const node = await fakeNode({ eth_chainId: () => '0x2105', eth_call: word })
-  closing.push(() => node.close())
+  onTestFinished(() => node.close())
   const service = await pretendService({ credit: 0 })
-  closing.push(service.close)
-  const { offer, made, status, chat } = await serverOn(temporaryFolder(), service.baseUrl, { FAREBOX_EVM_RPC_URL: node.url })
+  onTestFinished(service.close)
+  const { offer, made, status, chat } = await serverOn(temporaryFolder(), service.baseUrl, {
+    FAREBOX_EVM_RPC_URL: node.url,
+  })
   const { press, read } = await browser((await offer())?.link ?? '')
   const { text } = await press({ place: 'local', first: 'allow' })
   expect(text).toMatch(/It holds 0\.00 USDC.*send it no real USDC.*farebox(\.mjs)? local fund \S+ --usd 25<\/code>/s)

@@ -1,5 +1,5 @@
 /** Pending approvals, as the wallet's owner decides on them at a terminal. */
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '#contract/time.ts'
 import { openApprovals } from '#wallet/approvals/approvals.ts'
 import { createKeyFile } from '#wallet/keys/key-file.ts'
@@ -15,10 +15,6 @@ import { atTerminal as run } from './at-terminal.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 const passphrase = canaryPassphrase
-const closing: (() => void)[] = []
-afterEach(() => {
-  for (const close of closing.splice(0)) close()
-})
 
 const consent: ApprovalFacts = {
   kind: 'consent',
@@ -33,7 +29,7 @@ const spend: ApprovalFacts = { kind: 'spend', what: 'A video', amountMicroUsd: u
 async function questionIn(data: string, facts: ApprovalFacts, about?: AskedAbout) {
   const records = fileRecords(openState(data), systemClock)
   const approvals = openApprovals(records, data)
-  closing.push(() => records.close())
+  onTestFinished(() => records.close())
   const { approvalId: id } = await approvals.ask(
     facts,
     `request ${about?.prompt}`,

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { nextSteps, tokenName } from '#cli/wallet/create-wallet.ts'
 import { systemClock } from '#contract/time.ts'
 import { solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
@@ -25,16 +25,12 @@ import {
 import { atTerminal as run } from './at-terminal.ts'
 
 const passphrase = canaryPassphrase
-const closing: (() => void)[] = []
-afterEach(() => {
-  for (const close of closing.splice(0)) close()
-})
 
 function passphraseFile(text = `${passphrase}\n`): string {
   const path = join(temporaryFolder(), 'passphrase')
   writeFileSync(path, text, { mode: 0o600 })
   const descriptor = openSync(path, 'r')
-  closing.push(() => closeSync(descriptor))
+  onTestFinished(() => closeSync(descriptor))
   return `--passphrase-fd=${descriptor}`
 }
 
@@ -43,7 +39,7 @@ async function service(status: number, body: unknown): Promise<string> {
     response.writeHead(status, { 'content-type': 'application/json', location: 'https://evil.example/' })
     response.end(typeof body === 'string' ? body : JSON.stringify(body))
   })
-  closing.push(server.close)
+  onTestFinished(server.close)
   return `${server.url}/api/v1`
 }
 
@@ -187,7 +183,7 @@ async function fundedWorld() {
     })
     request.on('end', () => response.end(JSON.stringify(answerOf(request.url ?? '', body))))
   })
-  closing.push(server.close)
+  onTestFinished(server.close)
   const { url } = server
   return { asked, env: { FAREBOX_BASE_URL: `${url}/api/v1`, FAREBOX_EVM_RPC_URL: `${url}/node` } }
 }
@@ -270,7 +266,7 @@ test.each([
 test('status says how credit is refilled, and what has become of it', async () => {
   const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9' }
   const { wallet, folder, clock, dispose } = await sampleWallet(settings)
-  closing.push(dispose)
+  onTestFinished(dispose)
   const env = {
     ...{ FAREBOX_WALLET_KEY: secret, FAREBOX_BASE_URL: `${origin}/api/v1` },
     ...{ FAREBOX_REFILL_BELOW_USD: '1', FAREBOX_REFILL_BY_USD: '5' },
@@ -300,7 +296,7 @@ test('status says until when a refused refill waits', async () => {
   const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9', maxPaymentUsd: '5', maxDayUsd: '1' }
   const clock = fakeClock(Date.now())
   const { wallet, folder, dispose } = await sampleWallet(settings, { clock })
-  closing.push(dispose)
+  onTestFinished(dispose)
   const seen = { balanceMicroUsd: usd(0.2), agoMs: () => 0 }
   await wallet.refill(seen, async () => ({ accepts: [option()] }), fakeService(wallet.address, 'credit').send)
   const env = {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Client, type ClientOptions } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { answerBytes, breakerFailures } from '#client/limits.ts'
@@ -18,11 +18,6 @@ import { getWalletBalance } from '#contract/operations/wallet.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, type Handler, littleServer } from './little-server.ts'
 
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
-
 async function clientOf(handler: Handler, options: Partial<ClientOptions> = {}) {
   const server = await littleServer(handler)
   const waited: number[] = []
@@ -33,7 +28,8 @@ async function clientOf(handler: Handler, options: Partial<ClientOptions> = {}) 
     random: () => 0,
     ...options,
   })
-  closing.push(() => client.close(), server.close)
+  onTestFinished(() => client.close())
+  onTestFinished(server.close)
   return { server, client, waited }
 }
 
@@ -179,7 +175,7 @@ test('every kind of the error table comes back as itself, and a stranger’s wor
 
 test('a redirect is not followed, so no credential leaves', async () => {
   const other = await littleServer((_, response) => answerJson(response, 200, completion))
-  closing.push(other.close)
+  onTestFinished(other.close)
   const { client } = await clientOf((_, response) => {
     response.writeHead(307, { location: `${other.baseUrl}/chat/completions` })
     response.end()
@@ -216,7 +212,7 @@ test('nobody listening is told apart from a lost answer, and a paid call is sent
   const gone = await littleServer(() => {})
   await gone.close()
   const client = new Client({ baseUrl: gone.baseUrl, credential: null, pause: async () => {} })
-  closing.push(() => client.close())
+  onTestFinished(() => client.close())
   await expect(client.call(createChatCompletion, chat)).rejects.toMatchObject({ kind: 'unreachable', wasSent: false })
 })
 

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Client, type ClientOptions } from '#client/client.ts'
 import { type DownloadOptions, download, hashOf, saveBody } from '#client/download/download.ts'
 import { appendTo, findPart, writePartNote } from '#client/download/part-file.ts'
@@ -14,20 +14,15 @@ const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buf
 const half = 2 * unsyncedBytes
 const etag = '"one"'
 
-const closing: (() => Promise<void>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
-
 async function setUp(handler: Handler) {
   const server = await littleServer(handler)
   const clientOf = (options: Pick<ClientOptions, 'resolve'> = {}) => {
     const client = new Client({ baseUrl: server.baseUrl, credential: { apiKey: canaryApiKey }, ...options })
-    closing.push(() => client.close())
+    onTestFinished(() => client.close())
     return client
   }
   const client = clientOf()
-  closing.push(server.close)
+  onTestFinished(server.close)
   const folder = temporaryFolder('download')
   const file = { path: join(folder, 'video.mp4'), partPath: join(folder, '.video.part'), mimeType: 'video/mp4' }
   const get = (options: DownloadOptions = {}, signature = 'x') =>

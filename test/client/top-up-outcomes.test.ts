@@ -1,16 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Client } from '#client/client.ts'
 import { TopUpClient } from '#client/top-up.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { answerJson, littleServer } from './little-server.ts'
-
-const closing = closedAfterEach()
 
 async function sentTo(status: number, reason: string | undefined) {
   const body = { error: 'X402_INVALID_PAYMENT', message: 'no', ...(reason ? { details: { reason } } : {}) }
   const server = await littleServer((_, response) => answerJson(response, status, body))
   const client = new Client({ baseUrl: server.baseUrl, credential: null })
-  closing.push(server.close, () => client.close())
+  onTestFinished(server.close)
+  onTestFinished(() => client.close())
   return new TopUpClient(client).send('signed')
 }
 

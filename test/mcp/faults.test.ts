@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import * as errors from '#contract/errors/errors.ts'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { listing } from '#mcp/listing.generated.ts'
@@ -8,11 +8,8 @@ import { openAgent } from '../agent/open-agent.ts'
 import { creditRequired, type PretendOptions, pretendService } from '../agent/pretend-service.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson } from '../client/little-server.ts'
-import { closedAfterEach } from '../closed-after-each.ts'
 import { fakeClock } from '../wallet/sample-wallet.ts'
 import { connect, textOf } from './connect.ts'
-
-const closing = closedAfterEach()
 
 const startMs = Date.UTC(2026, 10, 21)
 
@@ -76,7 +73,7 @@ async function resultOf({ call = chat, fault, service: options = {}, hasWallet }
       return true
     },
   })
-  closing.push(service.close)
+  onTestFinished(service.close)
   const clock = fakeClock(startMs)
   // A short wait is over at once; what waits for a slow answer waits until it is called off.
   const pause = async (ms: number, signal?: AbortSignal) => {
@@ -90,9 +87,9 @@ async function resultOf({ call = chat, fault, service: options = {}, hasWallet }
     clock,
     pause,
   })
-  closing.push(agent.close)
+  onTestFinished(agent.close)
   const connection = await connect({ era: 'modern', host: { ...agent.host, close: async () => {} }, clock })
-  closing.push(connection.disconnect)
+  onTestFinished(connection.disconnect)
   return connection.client.callTool(call)
 }
 

@@ -1,17 +1,12 @@
 /** Work that was done while its ledger went away: nobody may be invited to buy it twice. */
 import OpenAI from 'openai'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { chargeUnknown } from '#contract/errors/errors.ts'
 import { type Store, StoreError } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { type ChatFixture, eventsOf, openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
-import { type OpenedService, openService } from './open-service.ts'
-
-const closing: OpenedService[] = []
-afterEach(async () => {
-  for (const service of closing.splice(0)) await service.close()
-})
+import { openService } from './open-service.ts'
 
 /** Loses the answer to every commit of such an operation, once it has reached the disk or before. */
 function losing(op: Op['op'], isWritten: boolean): (real: Store) => Store {
@@ -30,7 +25,7 @@ function losing(op: Op['op'], isWritten: boolean): (real: Store) => Store {
 
 async function fixture(isWritten: boolean): Promise<ChatFixture> {
   const opened = await openFixture({ storeBefore: losing('capture', isWritten) })
-  closing.push(opened.service)
+  onTestFinished(() => opened.service.close())
   opened.engine.play([...words('one', ' two'), { usage: used(10, 2) }])
   return opened
 }
@@ -100,7 +95,7 @@ test.each([
   ['was not', false, 503, 0],
 ])('a video that %s before the ledger went', async (_what, isWritten, status, jobs) => {
   const service = await openService({ storeBefore: losing('job', isWritten) })
-  closing.push(service)
+  onTestFinished(() => service.close())
   const body = { model: 'demo-video', prompt: 'a cat', duration: '5s' }
   const answer = await service.post('/video/queue', body, await service.key(10))
   expect(answer.status).toBe(status)

@@ -1,16 +1,11 @@
 import { writeFileSync } from 'node:fs'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { evmNetwork, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { keyFromHex } from '#wallet/keys/keys.ts'
 import { noNode } from '#wallet/limits.ts'
 import type { Send } from '#wallet/payment/send-payment.ts'
 import { fakeNode, payee, solanaKey, solanaOption, tokenAccount } from './sample-solana.ts'
 import { credited, option, order, payTo, sampleWallet, secret } from './sample-wallet.ts'
-
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
 
 const evmPayee = { network: evmNetwork, asset: usdcOnEvm, payTo }
 const svmPayee = { network: solanaNetwork, asset: usdcOnSolana, payTo: payee }
@@ -33,7 +28,9 @@ async function walletOf({ base, solana, payees = [evmPayee, svmPayee] }: Case) {
   const nodes = { eip155: evm?.url ?? noNode, solana: svm.url }
   const key = await keyFromHex(secret)
   const sample = await sampleWallet({ payees, cooldownMs: 0 }, { key, otherKeys: [solanaKey], nodes })
-  closing.push(sample.dispose, () => evm?.close(), svm.close)
+  onTestFinished(sample.dispose)
+  onTestFinished(() => evm?.close())
+  onTestFinished(svm.close)
   const asked = () => [...(evm?.asked ?? []), ...svm.asked]
   return { ...sample, asked, evmAddress: key.address }
 }

@@ -1,14 +1,9 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { UpstreamOptions } from '#engines/http/upstream-options.ts'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
 import type { EmbeddingCall } from '#engines/ports/engine.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
-
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close()
-})
 
 async function engineFor(
   answer: Answer,
@@ -16,7 +11,8 @@ async function engineFor(
 ): Promise<[OpenAiEmbeddings, Upstream]> {
   const server = await upstream(answer)
   const engine = new OpenAiEmbeddings({ baseUrl: server.baseUrl, ...options })
-  open.push(server, engine)
+  onTestFinished(() => server.close())
+  onTestFinished(() => engine.close())
   return [engine, server]
 }
 

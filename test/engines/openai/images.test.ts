@@ -1,18 +1,14 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { OpenAiImages } from '#engines/openai/images.ts'
 import type { ImageRequest } from '#engines/ports/media-engines.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close()
-})
-
 async function engineFor(answer: Answer): Promise<[OpenAiImages, Upstream]> {
   const server = await upstream(answer)
   const engine = new OpenAiImages({ baseUrl: server.baseUrl })
-  open.push(server, engine)
+  onTestFinished(() => server.close())
+  onTestFinished(() => engine.close())
   return [engine, server]
 }
 

@@ -1,19 +1,15 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { OpenAiSpeech } from '#engines/openai/audio.ts'
 import type { SpokenText } from '#engines/ports/media-engines.ts'
 import { ServiceSpeech } from '#engines/service/service-engines.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close()
-})
-
 async function engineFor(answer: Answer): Promise<[OpenAiSpeech, Upstream]> {
   const server = await upstream(answer)
   const engine = new OpenAiSpeech({ baseUrl: server.baseUrl })
-  open.push(server, engine)
+  onTestFinished(() => server.close())
+  onTestFinished(() => engine.close())
   return [engine, server]
 }
 
@@ -74,7 +70,8 @@ test('a caller that leaves ends the request', async () => {
 test('another service of this contract is told how to speak in its own word', async () => {
   const server = await upstream(asAudio('audio/mpeg'))
   const engine = new ServiceSpeech({ baseUrl: server.baseUrl })
-  open.push(server, engine)
+  onTestFinished(() => server.close())
+  onTestFinished(() => engine.close())
   await engine.speak(call({ style: 'Sadly.' }))
   expect(server.seen[0]?.body).toMatchObject({ prompt: 'Sadly.' })
   expect(server.seen[0]?.body).not.toHaveProperty('instructions')

@@ -1,19 +1,15 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { OpenAiTranscription } from '#engines/openai/audio.ts'
 import type { TranscriptionCall } from '#engines/ports/media-engines.ts'
 import { ServiceTranscription } from '#engines/service/service-engines.ts'
 import type { Answer } from './asked-engine.ts'
 import { asJson, type Upstream, upstream } from './upstream.ts'
 
-const open: { close(): Promise<void> }[] = []
-afterEach(async () => {
-  for (const each of open.splice(0).reverse()) await each.close()
-})
-
 async function engineFor(answer: Answer): Promise<[OpenAiTranscription, Upstream]> {
   const server = await upstream(answer)
   const engine = new OpenAiTranscription({ baseUrl: server.baseUrl })
-  open.push(server, engine)
+  onTestFinished(() => server.close())
+  onTestFinished(() => engine.close())
   return [engine, server]
 }
 
@@ -77,7 +73,8 @@ test('another service of this contract is asked for times in its own way', async
   const timestamps = { word: [{ word: 'hi', start: 0, end: 0.5 }], segment: [{ text: 'hi', start: 0, end: 0.5 }] }
   const server = await upstream(asJson({ text: 'hi', duration: 0.75, timestamps }))
   const engine = new ServiceTranscription({ baseUrl: server.baseUrl })
-  open.push(server, engine)
+  onTestFinished(() => server.close())
+  onTestFinished(() => engine.close())
   expect(await engine.transcribe(call({ timestamps: true }))).toEqual({ text: 'hi', seconds: 0.75, timestamps })
   const { file: _, ...fields } = server.seen[0]?.body ?? {}
   expect(fields).toEqual({ model: 'inner', response_format: 'json', timestamps: 'true' })

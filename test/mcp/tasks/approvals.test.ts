@@ -1,14 +1,9 @@
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { minuteMs } from '#contract/time.ts'
 import type { AgentSetUp } from '../../agent/open-agent.ts'
 import { type PretendOptions, policyText } from '../../agent/pretend-service.ts'
 import type { Declared, TaskClient } from './task-client.ts'
 import { taskWorld } from './task-world.ts'
-
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
 
 const chat = { name: 'chat', arguments: { model: 'm', prompt: 'hi' } }
 const ticks = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
@@ -16,7 +11,7 @@ const ticks = { termsAndPrivacy: true, legalRight: true, screeningAcknowledged: 
 /** A chat that has become a task, whose service asks for the user's consent only then. */
 async function setUp(declared: Declared = {}, service: PretendOptions = {}, agent: Partial<AgentSetUp> = {}) {
   const world = await taskWorld(service)
-  closing.push(world.close)
+  onTestFinished(world.close)
   world.world.asksChat = true
   const server = await world.open(agent)
   const client = server.client(declared)

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { taskTtlMs } from '#agent/bounds.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { temporaryFolder } from '../../agent/open-agent.ts'
@@ -9,14 +9,9 @@ import { policyText } from '../../agent/pretend-service.ts'
 import { type TaskClient, tasksExtension } from './task-client.ts'
 import { video as clip, taskWorld } from './task-world.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
 async function setUp(...options: Parameters<typeof taskWorld>) {
   const world = await taskWorld(...options)
-  closing.push(world.close)
+  onTestFinished(world.close)
   return world
 }
 

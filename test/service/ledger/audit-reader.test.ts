@@ -1,12 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { type AuditReader, postgresAuditReader, sqliteAuditReader } from '#ledger/audit/audit-reader.ts'
-import { closedAfterEach } from '../../closed-after-each.ts'
 import { temporaryFolder } from '../../ledger/store/sqlite-folder.ts'
 import { query } from '../../postgres/cluster.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
-
-const closing = closedAfterEach()
 
 async function read<Row>(reader: AuditReader, sql: string, ...parameters: (string | bigint)[]): Promise<Row[]> {
   const rows: Row[] = []
@@ -21,14 +18,15 @@ describe('of a file', () => {
     const { path, remove } = temporaryFolder()
     const writer = new DatabaseSync(path)
     writer.exec('PRAGMA journal_mode = WAL; CREATE TABLE entry (name TEXT, amount INTEGER)')
-    closing.push(remove, () => writer.close())
+    onTestFinished(remove)
+    onTestFinished(() => writer.close())
     const add = (name: string, amount: bigint) => writer.prepare('INSERT INTO entry VALUES (?, ?)').run(name, amount)
     return { path, add }
   }
 
   function openReader(path: string) {
     const reader = sqliteAuditReader(path)
-    closing.push(() => reader.close())
+    onTestFinished(() => reader.close())
     return reader
   }
 
@@ -64,7 +62,7 @@ describe('of a file', () => {
 
   test('a path without a database is told, and none is made', () => {
     const { path, remove } = temporaryFolder()
-    closing.push(remove)
+    onTestFinished(remove)
     for (const time of [1, 2])
       expect(() => sqliteAuditReader(path), `${time}`).toThrow(`There is no database at ${path}`)
   })
@@ -82,7 +80,7 @@ withPostgres('of a PostgreSQL database', cluster => {
        INSERT INTO ${schema}.entry SELECT n, 1, ${biggest}, 'row ' || n FROM generate_series(1, ${rows}) n`,
     )
     const reader = await postgresAuditReader(url, schema)
-    closing.push(() => reader.close())
+    onTestFinished(() => reader.close())
     return { schema, url, reader }
   }
 
