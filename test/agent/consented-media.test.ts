@@ -3,18 +3,13 @@ import { expect, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { queueVideo, type VideoQueueRequest } from '#contract/operations/video.ts'
 import type { ApprovalDecision, ConsentRequest } from '#toolkit/approval.ts'
+import { agreed } from '../agreed.ts'
 import { questionOf } from './outcome-of.ts'
 import { payingAgents } from './paying-agent.ts'
 import { policyText } from './pretend-service.ts'
 import { post, user } from './program-fetch.ts'
 
 const { setUp, open } = payingAgents()
-
-const confirmed = {
-  confirmed_terms_and_privacy: true,
-  confirmed_legal_right: true,
-  confirmed_screening_acknowledged: true,
-}
 
 const yes: ApprovalDecision = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true }
 const image = (bytes: string) => `data:image/png;base64,${Buffer.from(bytes).toString('base64')}`
@@ -85,7 +80,7 @@ test('another process of the wallet asks too', async () => {
 
 test.each([
   ['asks the user', undefined, 1, 200],
-  ['takes what its own code says for the user', { demo: confirmed }, 0, 200],
+  ['takes what its own code says for the user', { demo: agreed }, 0, 200],
 ])('a request of a program %s', async (_what, consents, times, status) => {
   const { server, agent } = await afterConsent()
   const { asked, ask } = user(yes)

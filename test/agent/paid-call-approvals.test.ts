@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { queueVideo } from '#contract/operations/video.ts'
 import type { ConsentRequest } from '#toolkit/approval.ts'
+import { agreed } from '../agreed.ts'
 import { answerJson } from '../client/little-server.ts'
 import { failureOf, questionOf } from './outcome-of.ts'
 import { payingAgents } from './paying-agent.ts'
@@ -52,9 +53,7 @@ test('consent: requested with the whole text, given, and sent only with this req
   text = policyText
 
   expect((await agent.video()).job.state).toBe('running')
-  expect(JSON.parse(server.seen.at(-1)?.body ?? '').consents).toEqual({
-    demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },
-  })
+  expect(JSON.parse(server.seen.at(-1)?.body ?? '').consents).toEqual({ demo: agreed })
   expect(server.ledger.videos).toBe(1)
 })
 
@@ -112,9 +111,7 @@ test('one approval is for one purchase: `again` asks each time', async () => {
 
 test('a consent that did not come from the user is not sent', async () => {
   const { server, agent } = await setUp({ credit: 5 })
-  const consents = {
-    demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },
-  } as const
+  const consents = { demo: agreed } as const
   const body = { model: 'm', prompt: 'x', duration: '5s', consents } as const
   await agent.context().start(queueVideo, { params: undefined, query: undefined, body })
   expect(JSON.parse(server.seen.at(-1)?.body ?? '')).not.toHaveProperty('consents')

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { openProxy } from '#agent/proxy/create-proxy.ts'
 import { systemClock } from '#contract/time.ts'
+import { agreed } from '../agreed.ts'
 import { type AgentSetUp, openAgent } from './open-agent.ts'
 import { type PretendOptions, pretendService } from './pretend-service.ts'
 
@@ -99,9 +100,7 @@ test('what the policy refuses is said once, with what to do', async () => {
 
 test('a consent in a request is not the user’s: it is not sent', async () => {
   const { proxy, service } = await open({ asksConsent: true })
-  const consents = {
-    demo: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },
-  }
+  const consents = { demo: agreed }
   const video = { model: 'm', prompt: 'a cat', duration: '5s', image_url: 'https://x.example/a.png', consents }
   expect((await post(`${proxy.url}/video/queue`, video)).status).toBe(409)
   expect(service.ledger.videos).toBe(0)

@@ -16,6 +16,7 @@ import {
 import { TopUpResult } from '#contract/operations/wallet.ts'
 import { usdcDecimals } from '#contract/wire/networks.ts'
 import { PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
+import { agreed } from '../agreed.ts'
 
 /** Each row is a sentence of the brief; the literals are its own, not ours. */
 
@@ -24,12 +25,6 @@ const image = 'https://files.example/a.png'
 const clip = 'data:video/mp4;base64,AAAA'
 const audioFile = 'data:audio/mpeg;base64,AAAA'
 const many = (count: number, item: unknown = image) => Array.from({ length: count }, () => item)
-const agreed = {
-  confirmed_terms_and_privacy: true,
-  confirmed_legal_right: true,
-  confirmed_screening_acknowledged: true,
-}
-
 const taken = true
 const refused = false
 

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { describeApi } from '#contract/openapi/openapi.ts'
 import { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { VideoQueueRequest, VideoQuoteRequest } from '#contract/operations/video.ts'
+import { agreed } from '../agreed.ts'
 import { publishedAnswers } from './published-answers.ts'
 
 /** The description is read back: whoever checks by it has to come to the same verdict as we do. */
@@ -65,9 +66,7 @@ const requests: [string, z.ZodType, object][] = [
       image_url: url,
       reference_image_urls: [url],
       elements: [{ frontal_image_url: url }],
-      consents: {
-        p: { confirmed_terms_and_privacy: true, confirmed_legal_right: true, confirmed_screening_acknowledged: true },
-      },
+      consents: { p: agreed },
     },
   ],
   ['quote', VideoQuoteRequest, { model: 'm', duration: 'Auto', resolution: '4k', video_url: url }],

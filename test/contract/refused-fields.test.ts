@@ -5,6 +5,7 @@ import { createChatCompletion } from '#contract/operations/chat.ts'
 import { listModels } from '#contract/operations/models.ts'
 import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from '#contract/operations/video.ts'
 import { getWalletBalance, getWalletTransactions } from '#contract/operations/wallet.ts'
+import { agreed } from '../agreed.ts'
 
 /** A request that breaks a rule of the brief is told which field did, in the flat list and in the nested one. */
 function expectNamed(schema: z.ZodType, request: unknown, field: string): void {
@@ -21,11 +22,6 @@ type Row = [rule: string, change: Record<string, unknown>, field: string]
 
 const url = 'https://example.com/a.png'
 const many = (count: number, item: unknown = url) => Array.from({ length: count }, () => item)
-const agreed = {
-  confirmed_terms_and_privacy: true,
-  confirmed_legal_right: true,
-  confirmed_screening_acknowledged: true,
-}
 const consents = (demo: unknown) => ({ consents: { demo } })
 
 const videoRows: Row[] = [

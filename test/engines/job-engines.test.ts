@@ -5,6 +5,7 @@ import type { JobProgress } from '#engines/ports/media-engines.ts'
 import { ServiceVideo } from '#engines/service/service-engines.ts'
 import { pooledVideo } from '#engines/upstreams/pooled-engines.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
+import { agreed } from '../agreed.ts'
 import { dataUrl, png } from '../service/models/example-images.ts'
 import { TestClock } from '../service/open-service.ts'
 import { cutOff, halfVideo, jobDouble, json, type Said } from './job-double.ts'
@@ -194,11 +195,6 @@ describe('what is said of a running job', () => {
 })
 
 describe('what is asked', () => {
-  const agreed = {
-    confirmed_terms_and_privacy: true,
-    confirmed_legal_right: true,
-    confirmed_screening_acknowledged: true,
-  }
   test('service: the published fields by the name of its model there, consents too, and no others', async () => {
     const image_url = dataUrl('png', png(4, 4))
     const asked = call({ image_url, consents: { seedance: agreed } })

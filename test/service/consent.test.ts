@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FaceDetector, FaceMedia, VideoEngine } from '#engines/ports/media-engines.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { VideoModel } from '#service/models/model.ts'
+import { agreed } from '../agreed.ts'
 import { asDataUrl, clip } from '../engines/video-media/example-clips.ts'
 import { dataUrl, png } from './models/example-images.ts'
 import { videoModel } from './models/example-models.ts'
@@ -32,11 +33,6 @@ class WideFaces implements FaceDetector {
   }
 }
 
-const agreed = {
-  confirmed_terms_and_privacy: true,
-  confirmed_legal_right: true,
-  confirmed_screening_acknowledged: true,
-}
 const nobody = dataUrl('png', png(8, 8))
 let shade = 30
 /** An image with a face that no other test has used. */

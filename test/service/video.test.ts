@@ -8,6 +8,7 @@ import type { EngineState, JobProgress, VideoCall, VideoEngine } from '#engines/
 import { audit } from '#ledger/audit/audit.ts'
 import { FolderMediaStore } from '#media/media-store.ts'
 import { expireMedia } from '#service/jobs/finished-media.ts'
+import { agreed } from '../agreed.ts'
 import { tamperWith } from '../ledger/store/sqlite-folder.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
@@ -15,12 +16,6 @@ const image =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
 const ask = { model: 'demo-video', prompt: 'A lighthouse in fog', duration: '2s', resolution: '360p', audio: false }
-const agreed = {
-  confirmed_terms_and_privacy: true,
-  confirmed_legal_right: true,
-  confirmed_screening_acknowledged: true,
-}
-
 /** An engine whose verdicts a test decides. */
 class ScriptedVideo implements VideoEngine {
   readonly carries = () => true

@@ -15,6 +15,7 @@ import { audit } from '#ledger/audit/audit.ts'
 import { Listener } from '#service/http/listener.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model } from '#service/models/model.ts'
+import { agreed } from '../../agreed.ts'
 import { dataUrl, png } from '../../service/models/example-images.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 
@@ -125,16 +126,11 @@ describe('what is sold above is made below', () => {
   })
 
   const clip = { prompt: 'a boat', duration: '2s', resolution: '360p', audio: false }
-  const attested = {
-    confirmed_terms_and_privacy: true,
-    confirmed_legal_right: true,
-    confirmed_screening_acknowledged: true,
-  }
   test.each([
     ['inline', { ...clip, model: 'demo-video' }],
     [
       'with an image, and the consent that was given here',
-      { ...clip, model: 'demo-video', image_url: dataUrl('png', png(16, 16)), consents: { demo: attested } },
+      { ...clip, model: 'demo-video', image_url: dataUrl('png', png(16, 16)), consents: { demo: agreed } },
     ],
   ])(
     'a video, %s',

@@ -180,12 +180,6 @@ export async function closeAll(fixtures: readonly KeyFixture[]): Promise<void> {
 export const face =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
-export const agreed = {
-  confirmed_terms_and_privacy: true,
-  confirmed_legal_right: true,
-  confirmed_screening_acknowledged: true,
-}
-
 /** Looks pass until a hold that nobody renews any more has been freed. */
 export async function looksPass(fixture: KeyFixture): Promise<void> {
   const { clock, store } = fixture.opened

@@ -14,8 +14,9 @@ import { Exchange } from '#service/http/exchange.ts'
 import { Claims } from '#service/http/idempotency/claims.ts'
 import { keyOf, oncePerKey } from '#service/http/idempotency/once-per-key.ts'
 import { json, type Reply, type Work } from '#service/http/route.ts'
+import { agreed } from '../../../agreed.ts'
 import { temporaryFolder } from '../../../temporary-folder.ts'
-import { agreed, claims, closeAll, face, type KeyFixture, openKeyFixture } from './key-fixture.ts'
+import { claims, closeAll, face, type KeyFixture, openKeyFixture } from './key-fixture.ts'
 
 /** An operation of a service to come, whose published status for a reused key is 400. */
 const chainCall = defineOperation({
