@@ -2,16 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ChatCompletion } from '#contract/operations/chat.ts'
 import { balanceOf } from '#ledger/accounts/balances.ts'
 import { audit } from '#ledger/audit/audit.ts'
+import { eventsOf } from './chat-fixture.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const hello = { model: 'demo-chat', messages: [{ role: 'user', content: 'Count these four words' }] }
-
-/** Data of each event of a stream, `[DONE]` included. */
-const eventsOf = (text: string): string[] =>
-  text
-    .split('\n\n')
-    .filter(Boolean)
-    .map(event => event.replace(/^data: /, ''))
 
 describe('chat completions', () => {
   let service: OpenedService

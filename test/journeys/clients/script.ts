@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Product } from '../../conformance/mcp/spawn-product.ts'
+import { lastMessage } from '../../mcp/tasks/task-client.ts'
 import { asAnswer, formAnswer, type JourneyClient, type JourneyUser, type Result } from './client.ts'
 
 const revision = '2026-07-28'
@@ -67,12 +68,3 @@ const meta = {
   'io.modelcontextprotocol/clientInfo': { name: 'script', version: '0' },
   'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
 }
-
-/** An answer is one body of JSON, or a stream of events whose last is the result. */
-const lastMessage = (body: string): string =>
-  body.startsWith('{')
-    ? body
-    : (body
-        .split('\n')
-        .findLast(line => line.startsWith('data: {'))
-        ?.slice(6) ?? '{}')

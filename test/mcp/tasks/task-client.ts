@@ -69,7 +69,7 @@ const headerForm = (value: string): string =>
     : `=?base64?${Buffer.from(value).toString('base64')}?=`
 
 /** An answer is one body of JSON, or a stream of events whose last is the result. */
-const lastMessage = (body: string): string =>
+export const lastMessage = (body: string): string =>
   body.startsWith('{')
     ? body
     : (body

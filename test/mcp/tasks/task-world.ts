@@ -1,7 +1,7 @@
 import { longCallMs, pollMs } from '#agent/bounds.ts'
 import { gate } from '../../agent/gate.ts'
 import { type AgentSetUp, openAgent, temporaryFolder } from '../../agent/open-agent.ts'
-import { type PretendOptions, policyText, pretendService } from '../../agent/pretend-service.ts'
+import { needsConsent, type PretendOptions, pretendService } from '../../agent/pretend-service.ts'
 import { answerJson } from '../../client/little-server.ts'
 import { manualClock } from '../../client/manual-clock.ts'
 import { openHttp } from '../open-http.ts'
@@ -10,15 +10,6 @@ import { type Declared, type TaskClient, taskClient } from './task-client.ts'
 export const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(1_000, 7)])
 
 export type TestVideo = 'running' | 'done' | 'failed'
-
-/** What a chat is answered with, once it is let go. */
-const needsConsent = {
-  error: { code: 'needs_consent', message: 'x' },
-  consent_flow: 'demo',
-  face_media_roles: ['image'],
-  consent: { consent_version: 'v1', policy_text: policyText },
-  docs_url: 'https://example.com/docs',
-}
 
 /**
  * A service whose video stands where `video` says and whose chats wait until `chat` is open, and the real server over HTTP
