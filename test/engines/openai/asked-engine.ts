@@ -1,25 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { onTestFinished } from 'vitest'
 import { type ChatCompletionChunk, ChatCompletionRequest } from '#contract/operations/chat.ts'
-import { OpenAiChat, type OpenAiChatOptions } from '#engines/openai/chat.ts'
+import type { UpstreamOptions } from '#engines/http/upstream-options.ts'
+import { OpenAiChat } from '#engines/openai/chat.ts'
 import type { ChatCall } from '#engines/ports/engine.ts'
 import { type Upstream, upstream } from './upstream.ts'
 
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
-/** An engine before a server that answers like this; both end with the test. */
-export async function engineFor(
-  answer: Answer,
-  options: Partial<OpenAiChatOptions> = {},
-): Promise<[OpenAiChat, Upstream]> {
-  const server = await upstream(answer)
-  const engine = new OpenAiChat({ baseUrl: server.baseUrl, ...options })
-  onTestFinished(async () => {
-    await engine.close()
-    await server.close()
-  })
-  return [engine, server]
-}
+/** Opens engines of a class, each before a server that answers like this; both end with the test. */
+export const engines =
+  <Engine extends { close(): Promise<void> }, Options extends UpstreamOptions>(
+    Made: new (options: Options) => Engine,
+  ) =>
+  async (answer: Answer, options: Partial<Options> = {}): Promise<[Engine, Upstream]> => {
+    const server = await upstream(answer)
+    const engine = new Made({ baseUrl: server.baseUrl, ...options } as Options)
+    onTestFinished(async () => {
+      await engine.close()
+      await server.close()
+    })
+    return [engine, server]
+  }
+
+export const engineFor = engines(OpenAiChat)
 
 export const call = (change: object = {}, rest: Partial<ChatCall> = {}): ChatCall => ({
   request: ChatCompletionRequest.parse({ model: 'public', messages: [{ role: 'user', content: 'hi' }], ...change }),

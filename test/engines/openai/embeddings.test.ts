@@ -1,20 +1,10 @@
-import { expect, onTestFinished, test } from 'vitest'
-import type { UpstreamOptions } from '#engines/http/upstream-options.ts'
+import { expect, test } from 'vitest'
 import { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
 import type { EmbeddingCall } from '#engines/ports/engine.ts'
-import type { Answer } from './asked-engine.ts'
-import { asJson, type Upstream, upstream } from './upstream.ts'
+import { engines } from './asked-engine.ts'
+import { asJson, type Upstream } from './upstream.ts'
 
-async function engineFor(
-  answer: Answer,
-  options: Partial<UpstreamOptions> = {},
-): Promise<[OpenAiEmbeddings, Upstream]> {
-  const server = await upstream(answer)
-  const engine = new OpenAiEmbeddings({ baseUrl: server.baseUrl, ...options })
-  onTestFinished(() => server.close())
-  onTestFinished(() => engine.close())
-  return [engine, server]
-}
+const engineFor = engines(OpenAiEmbeddings)
 
 const call = (change: Partial<EmbeddingCall> = {}): EmbeddingCall => ({
   input: ['one', 'two'],

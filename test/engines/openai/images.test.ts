@@ -1,16 +1,10 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { OpenAiImages } from '#engines/openai/images.ts'
 import type { ImageRequest } from '#engines/ports/media-engines.ts'
-import type { Answer } from './asked-engine.ts'
-import { asJson, type Upstream, upstream } from './upstream.ts'
+import { engines } from './asked-engine.ts'
+import { asJson } from './upstream.ts'
 
-async function engineFor(answer: Answer): Promise<[OpenAiImages, Upstream]> {
-  const server = await upstream(answer)
-  const engine = new OpenAiImages({ baseUrl: server.baseUrl })
-  onTestFinished(() => server.close())
-  onTestFinished(() => engine.close())
-  return [engine, server]
-}
+const engineFor = engines(OpenAiImages)
 
 const call = (change: Partial<ImageRequest> = {}, signal = new AbortController().signal) => ({
   request: { prompt: 'a boat', width: 512, height: 256, count: 2, format: 'png' as const, ...change },

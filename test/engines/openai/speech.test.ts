@@ -2,16 +2,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { OpenAiSpeech } from '#engines/openai/audio.ts'
 import type { SpokenText } from '#engines/ports/media-engines.ts'
 import { ServiceSpeech } from '#engines/service/service-engines.ts'
-import type { Answer } from './asked-engine.ts'
-import { asJson, type Upstream, upstream } from './upstream.ts'
+import { type Answer, engines } from './asked-engine.ts'
+import { asJson, upstream } from './upstream.ts'
 
-async function engineFor(answer: Answer): Promise<[OpenAiSpeech, Upstream]> {
-  const server = await upstream(answer)
-  const engine = new OpenAiSpeech({ baseUrl: server.baseUrl })
-  onTestFinished(() => server.close())
-  onTestFinished(() => engine.close())
-  return [engine, server]
-}
+const engineFor = engines(OpenAiSpeech)
 
 const call = (change: Partial<SpokenText> = {}, signal = new AbortController().signal) => ({
   request: { text: 'Hello', voice: 'alloy', format: 'mp3' as const, speed: 1, ...change },

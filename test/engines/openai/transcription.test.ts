@@ -2,16 +2,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { OpenAiTranscription } from '#engines/openai/audio.ts'
 import type { TranscriptionCall } from '#engines/ports/media-engines.ts'
 import { ServiceTranscription } from '#engines/service/service-engines.ts'
-import type { Answer } from './asked-engine.ts'
-import { asJson, type Upstream, upstream } from './upstream.ts'
+import { engines } from './asked-engine.ts'
+import { asJson, upstream } from './upstream.ts'
 
-async function engineFor(answer: Answer): Promise<[OpenAiTranscription, Upstream]> {
-  const server = await upstream(answer)
-  const engine = new OpenAiTranscription({ baseUrl: server.baseUrl })
-  onTestFinished(() => server.close())
-  onTestFinished(() => engine.close())
-  return [engine, server]
-}
+const engineFor = engines(OpenAiTranscription)
 
 const bytes = Buffer.from('RIFF…')
 
