@@ -1,12 +1,14 @@
 import type { Clock } from '#contract/time.ts'
 import type { oneAtATime } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
+import { PageRefusal } from '#host/pages/page-refusal.ts'
 import type { ChargeReceipts } from '#ledger/charges/receipts.ts'
 import type { LedgerWatch } from '#ledger/ledger-watch.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import type { ModelTried, UpstreamRow } from '#pages/console/models-wire.ts'
 import type { OperatorRole } from '#pages/console/wire.ts'
+import { OperatorRefused } from '../operator-refused.ts'
 import type { OperatorContext } from '../queries/operator-context.ts'
 import type { OperatorSession, OperatorSessions } from '../sign-in/operator-sessions.ts'
 import type { ServiceSecrets } from '../sign-in/sealed.ts'
@@ -110,3 +112,15 @@ export interface ConsoleRoute {
 
 /** Keys are method and path, such as `GET /api/me`. */
 export type ConsoleRoutes = Readonly<Record<string, ConsoleRoute>>
+
+/** Runs an operation; what it refuses is shown to the operator. */
+export const orRefused =
+  (run: ConsoleRoute['run']): ConsoleRoute['run'] =>
+  async (asked, context) => {
+    try {
+      return await run(asked, context)
+    } catch (error) {
+      if (error instanceof OperatorRefused) throw new PageRefusal(409, error.message, 'Nothing was changed.')
+      throw error
+    }
+  }

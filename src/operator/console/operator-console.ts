@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { oneAtATime } from '#host/async.ts'
+import type { Me, Notice } from '#pages/console/wire.ts'
 import { type LinkOrder, OperatorSessions } from '../sign-in/operator-sessions.ts'
 import { SignIn } from '../sign-in/sign-in.ts'
 import { ConsoleHandler } from './console-handler.ts'
@@ -7,9 +8,32 @@ import type { ConsoleParts, ConsoleRoutes } from './console-route.ts'
 import { modelRoutes } from './model-routes.ts'
 import { operatorRoutes } from './operator-routes.ts'
 import { serviceRoutes } from './service-routes.ts'
-import { sessionRoutes } from './session-routes.ts'
 import { settingsRoutes } from './settings-routes.ts'
 import { yourSignInRoutes } from './your-sign-in-routes.ts'
+
+/** Routes for the operator's own session, and for all sessions. */
+const sessionRoutes: ConsoleRoutes = {
+  'GET /api/me': {
+    role: 'read',
+    async run({ session: { role, by, untilMs } }, { settings: { publicUrl }, ledger }): Promise<Me> {
+      return { role, by, untilMs, publicUrl, ledger: await ledger.state() }
+    },
+  },
+  'POST /api/sign-out': {
+    role: 'read',
+    async run({ session }, { sessions }): Promise<Notice> {
+      await sessions.end(session)
+      return { said: 'Signed out.' }
+    },
+  },
+  'POST /api/sign-out-all': {
+    role: 'owner',
+    async run(_, { sessions }): Promise<Notice> {
+      const ended = await sessions.endAll()
+      return { said: `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}, including this one.` }
+    },
+  },
+}
 
 /** All routes of the console; a test calls each of them in each role. */
 export const consoleRoutes: ConsoleRoutes = {

@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { limitScopes } from '#pages/console/settings-wire.ts'
 import { planNames } from '#pages/console/wire.ts'
-import { OperatorRefused } from '../operator-refused.ts'
 import { commitAct } from '../queries/acts.ts'
-import type { ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
+import { type ConsoleRoute, type ConsoleRoutes, orRefused, type RouteContext } from './console-route.ts'
 import type { SettingsFile } from './settings-file.ts'
 
 /** A page sends one dialog's changes. */
@@ -52,14 +51,7 @@ function fileOf({ settingsFile }: RouteContext): SettingsFile {
 const owners = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
   role: 'owner',
   ...(proof ? { proof } : {}),
-  async run(asked, context) {
-    try {
-      return await run(asked, context)
-    } catch (error) {
-      if (error instanceof OperatorRefused) throw new PageRefusal(409, error.message, 'Nothing was changed.')
-      throw error
-    }
-  },
+  run: orRefused(run),
 })
 
 /** The contents of `farebox.yaml`, and changes of its prices, limits and models. */

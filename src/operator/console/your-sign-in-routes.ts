@@ -9,9 +9,8 @@ import {
   type SessionView,
   type YourSignIn,
 } from '#pages/console/wire.ts'
-import { OperatorRefused } from '../operator-refused.ts'
 import { type OperatorSession, sessionMs } from '../sign-in/operator-sessions.ts'
-import type { ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
+import { type ConsoleRoute, type ConsoleRoutes, orRefused, type RouteContext } from './console-route.ts'
 import { passkeyPlaces, passwordTyped } from './entry-routes.ts'
 
 const label = z.string().trim().min(1).max(60)
@@ -51,14 +50,7 @@ const seenBy = async (me: OperatorSession, { sessions }: RouteContext) =>
 const own = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
   role: 'read',
   ...(proof ? { proof } : {}),
-  async run(asked, context) {
-    try {
-      return await run(asked, context)
-    } catch (error) {
-      if (error instanceof OperatorRefused) throw new PageRefusal(409, error.message, 'Nothing was changed.')
-      throw error
-    }
-  },
+  run: orRefused(run),
 })
 
 export const yourSignInRoutes: ConsoleRoutes = {
