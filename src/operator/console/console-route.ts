@@ -114,7 +114,7 @@ export interface ConsoleRoute {
 export type ConsoleRoutes = Readonly<Record<string, ConsoleRoute>>
 
 /** Runs an operation; what it refuses is shown to the operator. */
-export const orRefused =
+export const refusing =
   (run: ConsoleRoute['run']): ConsoleRoute['run'] =>
   async (asked, context) => {
     try {

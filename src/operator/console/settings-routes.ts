@@ -3,7 +3,7 @@ import { PageRefusal } from '#host/pages/page-refusal.ts'
 import { limitScopes } from '#pages/console/settings-wire.ts'
 import { planNames } from '#pages/console/wire.ts'
 import { commitAct } from '../queries/acts.ts'
-import { type ConsoleRoute, type ConsoleRoutes, orRefused, type RouteContext } from './console-route.ts'
+import { type ConsoleRoute, type ConsoleRoutes, type RouteContext, refusing } from './console-route.ts'
 import type { SettingsFile } from './settings-file.ts'
 
 /** A page sends one dialog's changes. */
@@ -51,7 +51,7 @@ function fileOf({ settingsFile }: RouteContext): SettingsFile {
 const owners = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
   role: 'owner',
   ...(proof ? { proof } : {}),
-  run: orRefused(run),
+  run: refusing(run),
 })
 
 /** The contents of `farebox.yaml`, and changes of its prices, limits and models. */

@@ -10,7 +10,7 @@ import {
   type YourSignIn,
 } from '#pages/console/wire.ts'
 import { type OperatorSession, sessionMs } from '../sign-in/operator-sessions.ts'
-import { type ConsoleRoute, type ConsoleRoutes, orRefused, type RouteContext } from './console-route.ts'
+import { type ConsoleRoute, type ConsoleRoutes, type RouteContext, refusing } from './console-route.ts'
 import { passkeyPlaces, passwordTyped } from './entry-routes.ts'
 
 const label = z.string().trim().min(1).max(60)
@@ -50,7 +50,7 @@ const seenBy = async (me: OperatorSession, { sessions }: RouteContext) =>
 const own = (run: ConsoleRoute['run'], proof?: true): ConsoleRoute => ({
   role: 'read',
   ...(proof ? { proof } : {}),
-  run: orRefused(run),
+  run: refusing(run),
 })
 
 export const yourSignInRoutes: ConsoleRoutes = {

@@ -47,11 +47,11 @@ const columns = [
   ...['write_offs bigint[]', 'fields text[]', 'first_lines int[]', 'line_counts int[]'],
   ...['flushes boolean[]', 'skus text[]', 'line_units bigint[]', 'prices bigint[]', 'line_amounts bigint[]'],
 ]
-const declared = columns.join(', ')
-const passed = columns.map(column => column.split(' ')[0]).join(', ')
+export const declaredColumns = columns.join(', ')
+export const passedColumns = columns.map(column => column.split(' ')[0]).join(', ')
 
 export const applyOp = `CREATE FUNCTION apply_op(
-  i int, unit_id text, place int, is_read_only boolean, unwritten text[], ${balanceParameters}, ${declared}
+  i int, unit_id text, place int, is_read_only boolean, unwritten text[], ${balanceParameters}, ${declaredColumns}
 ) RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
   first int := first_lines[i];
@@ -102,7 +102,7 @@ END $$`
  * finds it. Its own error undoes everything; any other is passed on.
  */
 const applyTogether = `CREATE FUNCTION apply_together(
-  first_op int, last_op int, unit_id text, ${balanceParameters}, ${declared}
+  first_op int, last_op int, unit_id text, ${balanceParameters}, ${declaredColumns}
 ) RETURNS judgement LANGUAGE plpgsql AS $$
 DECLARE
   answer judgement;
@@ -114,7 +114,7 @@ DECLARE
 BEGIN
   answer.accounts := '{}';
   FOR i IN first_op .. last_op LOOP
-    verdict := apply_op(i, unit_id, place, read_only, '{}', known, known_posted, known_held, ${passed});
+    verdict := apply_op(i, unit_id, place, read_only, '{}', known, known_posted, known_held, ${passedColumns});
     IF verdict.why IS NOT NULL THEN
       answer.op := i - first_op;
       answer.why := verdict.why;
@@ -150,7 +150,7 @@ END $$`
 const commitUnits = `CREATE FUNCTION commit_units(
   unit_ids text[], unit_ops int[], unit_twins int[],
   lock_accounts text[], lock_holds text[], lock_keys text[], lock_charges text[], lock_jobs text[], lock_names text[],
-  ${declared}
+  ${declaredColumns}
 ) RETURNS TABLE (again boolean, op int, why text, balances text) LANGUAGE plpgsql AS $$
 DECLARE
   start locked := lock_all(lock_accounts, lock_holds, lock_keys, lock_charges, lock_jobs, lock_names);
@@ -187,7 +187,7 @@ BEGIN
         opened := '{}'; unwritten := '{}'; ended := '{}'; booked := '{}';
       END IF;
       IF unit_ops[n] = 1 THEN
-        verdict := apply_op(first_op, unit_ids[n], 0, read_only, unwritten, known, known_posted, known_held, ${passed});
+        verdict := apply_op(first_op, unit_ids[n], 0, read_only, unwritten, known, known_posted, known_held, ${passedColumns});
         IF verdict.why IS NOT NULL THEN
           op := 0;
           why := verdict.why;
@@ -211,7 +211,7 @@ BEGIN
         END IF;
       ELSE
         answer := apply_together(
-          first_op, first_op + unit_ops[n] - 1, unit_ids[n], known, known_posted, known_held, ${passed});
+          first_op, first_op + unit_ops[n] - 1, unit_ids[n], known, known_posted, known_held, ${passedColumns});
         op := answer.op;
         why := answer.why;
         balances := answer.balances;

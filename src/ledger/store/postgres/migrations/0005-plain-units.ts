@@ -1,17 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-
-/** Every operation of a batch, one array per column; `batch-columns.ts` describes the columns for each operation. */
-const columns = [
-  ...['kinds text[]', 'names text[]', 'accounts text[]', 'amounts bigint[]', 'times_ms bigint[]', 'owners text[]'],
-  ...['until_ms bigint[]', 'keys text[]', 'epochs_ms bigint[]', 'months_ms bigint[]', 'days_ms bigint[]'],
-  ...['granted bigint[]', 'most_open bigint[]', 'expired_at_ms bigint[]', 'requests text[]', 'words text[]'],
-  ...['write_offs bigint[]', 'fields text[]', 'first_lines int[]', 'line_counts int[]'],
-  ...['flushes boolean[]', 'skus text[]', 'line_units bigint[]', 'prices bigint[]', 'line_amounts bigint[]'],
-]
-
-const declaredColumns = columns.join(', ')
-const passedColumns = columns.map(column => column.split(' ')[0]).join(', ')
+import { declaredColumns, passedColumns } from './0002-to-0004.ts'
 
 /**
  * What the tables say about a batch before any of it is applied. One position per unit: `outcomes`, the first ones of
