@@ -106,17 +106,17 @@ interface NamesModel {
 function modelOf(operation: Operation, body: NamesModel, catalogue: Service['catalogue']): Model | null {
   switch (operation.limit) {
     case 'text':
-      return catalogue.text(parseModelSuffix(body.model).model)
+      return catalogue.find('text', parseModelSuffix(body.model).model)
     case 'video.queue':
-      return catalogue.video(body.model)
+      return catalogue.find('video', body.model)
     case 'embedding':
-      return catalogue.embedding(body.model)
+      return catalogue.find('embedding', body.model)
     case 'image':
       return imageModelOf(operation, body, catalogue)
     case 'audio.queue':
-      return catalogue.music(body.model)
+      return catalogue.find('music', body.model)
     case 'audio':
-      return operation.id === 'createTranscription' ? catalogue.transcription(body.model) : catalogue.speech(body.model)
+      return catalogue.find(operation.id === 'createTranscription' ? 'asr' : 'tts', body.model)
     default:
       return null
   }
@@ -151,12 +151,12 @@ function imageModelOf(
   switch (id) {
     case 'editImage':
     case 'multiEditImage':
-      return catalogue.edit(editModelName(body))
+      return catalogue.find('inpaint', editModelName(body))
     case 'upscaleImage':
-      return catalogue.upscale(body.model)
+      return catalogue.find('upscale', body.model)
     case 'backgroundRemoveImage':
-      return catalogue.background(body.model)
+      return catalogue.find('background', body.model)
     default:
-      return catalogue.image(body.model)
+      return catalogue.find('image', body.model)
   }
 }

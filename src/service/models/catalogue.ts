@@ -6,21 +6,7 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import type { InFlight } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
 import { checkModel, otherNames } from './check-model.ts'
-import {
-  type BackgroundModel,
-  type EditModel,
-  type EmbeddingModel,
-  type ImageModel,
-  type Model,
-  type MusicModel,
-  modelCount,
-  namedModels,
-  type SpeechModel,
-  type TextModel,
-  type TranscriptionModel,
-  type UpscaleModel,
-  type VideoModel,
-} from './model.ts'
+import { type Model, type MusicModel, modelCount, namedModels, type VideoModel } from './model.ts'
 import { checkDeprecation, isRemoved, modelRecord, replacementOf } from './model-record.ts'
 
 /** The facts in records that are about the service itself. */
@@ -38,11 +24,7 @@ interface Listed {
   named: ReadonlyMap<string, Model>
 }
 
-/**
- * The models that the service sells. Throws a sentence if a model is inconsistent or conflicts with another. The method
- * of each type finds a model by its id, a trait such as `default`, or another provider's id, and throws `modelNotFound`,
- * also for the id of another type.
- */
+/** The models that the service sells. Throws a sentence if a model is inconsistent or conflicts with another. */
 export class Catalogue {
   readonly #shown: ShownAs
   readonly #clock: Clock
@@ -62,47 +44,11 @@ export class Catalogue {
     this.#listed = listed(models, this.#shown)
   }
 
-  text(name: string): TextModel {
-    return this.#find('text', name)
-  }
-
-  video(name: string): VideoModel {
-    return this.#find('video', name)
-  }
-
-  embedding(name: string): EmbeddingModel {
-    return this.#find('embedding', name)
-  }
-
-  image(name: string): ImageModel {
-    return this.#find('image', name)
-  }
-
-  edit(name: string): EditModel {
-    return this.#find('inpaint', name)
-  }
-
-  upscale(name: string): UpscaleModel {
-    return this.#find('upscale', name)
-  }
-
-  background(name: string): BackgroundModel {
-    return this.#find('background', name)
-  }
-
-  speech(name: string): SpeechModel {
-    return this.#find('tts', name)
-  }
-
-  transcription(name: string): TranscriptionModel {
-    return this.#find('asr', name)
-  }
-
-  music(name: string): MusicModel {
-    return this.#find('music', name)
-  }
-
-  #find<Type extends Model['type']>(type: Type, name: string): Extract<Model, { type: Type }> {
+  /**
+   * Finds a model of this type by its id, by a trait such as `default`, or by another provider's id. Throws
+   * `modelNotFound`, also for a model of another type.
+   */
+  find<Type extends Model['type']>(type: Type, name: string): Extract<Model, { type: Type }> {
     const asked = this.asked(type, name)
     if (!asked) throw noSuchModel(type, name, this.#onSale())
     return this.#current(asked) as Extract<Model, { type: Type }>

@@ -41,30 +41,9 @@ export function modelRecord(model: Model, ownedBy: string): ModelRecord {
   return ModelRecord.parse(record, { jitless: true })
 }
 
-function specOf(model: Model): Partial<ModelRecord['model_spec']> {
-  switch (model.type) {
-    case 'text':
-      return textSpec(model)
-    case 'embedding':
-      return embeddingSpec(model)
-    case 'image':
-      return imageSpec(model)
-    case 'inpaint':
-      return editSpec(model)
-    case 'upscale':
-      return upscaleSpec(model)
-    case 'background':
-      return backgroundSpec(model)
-    case 'tts':
-      return speechSpec(model)
-    case 'asr':
-      return transcriptionSpec(model)
-    case 'music':
-      return musicSpec(model)
-    case 'video':
-      return videoSpec(model)
-  }
-}
+type Spec = Partial<ModelRecord['model_spec']>
+
+const specOf = (model: Model): Spec => (specs[model.type] as (model: Model) => Spec)(model)
 
 const textSpec = (model: TextModel) => ({
   availableContextTokens: model.contextTokens,
@@ -81,13 +60,10 @@ const embeddingSpec = ({ dimensions, hasDimensions, maximumInputTokens, price }:
   pricing: pricing({ ...price, outputPicoUsd: 0n }),
 })
 
-const imageSpec = ({ promptCharacters, steps, sideDivisor, price }: ImageModel) => {
-  const usd = toUsdNumber(price.perImageMicroUsd)
-  return {
-    constraints: { promptCharacterLimit: promptCharacters, steps, widthHeightDivisor: sideDivisor },
-    pricing: { generation: { usd, diem: usd } },
-  }
-}
+const imageSpec = ({ promptCharacters, steps, sideDivisor, price }: ImageModel) => ({
+  constraints: { promptCharacterLimit: promptCharacters, steps, widthHeightDivisor: sideDivisor },
+  pricing: { generation: pair(price.perImageMicroUsd) },
+})
 
 /** Video models have no price in their record, because a quote depends on the request. */
 const videoSpec = (model: VideoModel) => ({ constraints: model.constraints })
@@ -101,11 +77,11 @@ function pricing({ inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePi
   }
 }
 
-/** A million tokens at 1 pico-USD cost a micro-USD; a staking credit is worth one USD (brief §5.4). */
-function perMillion(picoUsd: bigint) {
-  const usd = Number(picoUsd) / 1_000_000
-  return { usd, diem: usd }
-}
+/** A million tokens at 1 pico-USD cost a micro-USD. */
+const perMillion = (picoUsd: bigint) => inBoth(Number(picoUsd) / 1_000_000)
+
+/** A staking credit is worth one USD (brief §5.4). */
+const inBoth = (usd: number) => ({ usd, diem: usd })
 
 /** Returns the part of the record specific to models that change images (published contract §6.1, `inpaint`). */
 function editSpec({ promptCharacters, aspectRatios, mostImages, price }: EditModel) {
@@ -143,22 +119,12 @@ const backgroundSpec = ({ price }: BackgroundModel) => ({
   pricing: { generation: pair(price.perImageMicroUsd) },
 })
 
-/** A staking credit is worth one USD (brief §5.4). */
-function pair(amount: MicroUsd) {
-  const usd = toUsdNumber(amount)
-  return { usd, diem: usd }
-}
+const pair = (amount: MicroUsd) => inBoth(toUsdNumber(amount))
 
 const pairs = (prices: Readonly<Record<string, MicroUsd>>) =>
   Object.fromEntries(Object.entries(prices).map(([name, amount]) => [name, pair(amount)]))
 
 /** Members of the record that only audio models have (published contract §6.1). */
-
-/** A million characters at 1 pico-USD cost a micro-USD; a staking credit is worth one USD (brief §5.4). */
-const priced = (picoUsd: bigint, perUnits: number) => {
-  const usd = (Number(picoUsd) * perUnits) / 1e12
-  return { usd, diem: usd }
-}
 
 const speechSpec = ({ voices, formats, voiceCloning, price }: SpeechModel) => ({
   voices: [...voices],
@@ -175,11 +141,11 @@ const speechSpec = ({ voices, formats, voiceCloning, price }: SpeechModel) => ({
         },
       }
     : {}),
-  pricing: { input: priced(price.perCharacterPicoUsd, 1_000_000) },
+  pricing: { input: perMillion(price.perCharacterPicoUsd) },
 })
 
 const transcriptionSpec = ({ price }: TranscriptionModel) => ({
-  pricing: { per_audio_second: priced(price.perSecondPicoUsd, 1) },
+  pricing: { per_audio_second: inBoth(Number(price.perSecondPicoUsd) / 1e12) },
 })
 
 function musicSpec(model: MusicModel) {
@@ -207,16 +173,28 @@ function musicSpec(model: MusicModel) {
 }
 
 function musicPricing({ price }: MusicModel) {
-  const usd = toUsdNumber(price.microUsd)
-  const pair = { usd, diem: usd }
+  const paid = pair(price.microUsd)
   switch (price.per) {
     case 'generation':
-      return { generation: pair }
+      return { generation: paid }
     case 'second':
-      return { per_second: pair }
+      return { per_second: paid }
     case 'thousand-characters':
-      return { per_thousand_characters: pair }
+      return { per_thousand_characters: paid }
   }
+}
+
+const specs: { [Type in Model['type']]: (model: Extract<Model, { type: Type }>) => Spec } = {
+  text: textSpec,
+  embedding: embeddingSpec,
+  image: imageSpec,
+  inpaint: editSpec,
+  upscale: upscaleSpec,
+  background: backgroundSpec,
+  tts: speechSpec,
+  asr: transcriptionSpec,
+  music: musicSpec,
+  video: videoSpec,
 }
 
 /** Published contract §12: a model that will be removed announces its removal and its replacement. */

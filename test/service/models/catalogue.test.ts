@@ -8,30 +8,38 @@ import { models, textModel, videoModel } from './example-models.ts'
 const catalogue = new Catalogue(models)
 
 test.each([
-  ['an id', () => catalogue.text('demo-chat').id, 'demo-chat'],
-  ['a trait', () => catalogue.text('default').id, 'demo-chat'],
+  ['an id', () => catalogue.find('text', 'demo-chat').id, 'demo-chat'],
+  ['a trait', () => catalogue.find('text', 'default').id, 'demo-chat'],
   [
     "another provider's id",
-    () => new Catalogue([textModel({ compatibleIds: ['gpt-4o'] })]).text('gpt-4o').id,
+    () => new Catalogue([textModel({ compatibleIds: ['gpt-4o'] })]).find('text', 'gpt-4o').id,
     'demo-chat',
   ],
-  ['the same trait of videos', () => catalogue.video('default').id, 'demo-video'],
+  ['the same trait of videos', () => catalogue.find('video', 'default').id, 'demo-video'],
 ])('a model is found by %s', (_name, find, id) => {
   expect(find()).toBe(id)
 })
 
 test.each([
-  ['an unknown name', () => catalogue.text('nothing'), '. Models of type text: demo-chat; GET /models?type=text '],
-  ['a name that is misspelt', () => catalogue.video('dmo-video'), '. Similar models of type video: demo-video'],
+  [
+    'an unknown name',
+    () => catalogue.find('text', 'nothing'),
+    '. Models of type text: demo-chat; GET /models?type=text ',
+  ],
+  ['a name that is misspelt', () => catalogue.find('video', 'dmo-video'), '. Similar models of type video: demo-video'],
   [
     'a video model asked as text',
-    () => catalogue.text('demo-video'),
+    () => catalogue.find('text', 'demo-video'),
     ': demo-video has the type video, and this call needs the type text. Models of type text: demo-chat;',
   ],
-  ['a text model asked as video', () => catalogue.video('demo-chat'), ': demo-chat has the type text'],
-  ['a name of every object', () => catalogue.text('constructor'), '. Models of type text: demo-chat;'],
-  ['an empty name', () => catalogue.video(''), '. Models of type video: demo-video, '],
-  ['a type of which there is none', () => new Catalogue([textModel()]).music('x'), '. This service has no models'],
+  ['a text model asked as video', () => catalogue.find('video', 'demo-chat'), ': demo-chat has the type text'],
+  ['a name of every object', () => catalogue.find('text', 'constructor'), '. Models of type text: demo-chat;'],
+  ['an empty name', () => catalogue.find('video', ''), '. Models of type video: demo-video, '],
+  [
+    'a type of which there is none',
+    () => new Catalogue([textModel()]).find('music', 'x'),
+    '. This service has no models',
+  ],
 ])('%s is 404, and names those that there are', (_name, find, more) => {
   const body = { error: expect.stringContaining(`Specified model not found${more}`) }
   expect(find).toThrow(expect.objectContaining({ status: 404, body }))
@@ -118,7 +126,7 @@ test('the demonstration says so, and its consent policy is its own', () => {
     expect(`${id} ${spec.name}`).toMatch(/^demo-.*Demo/)
     expect(spec.description).toMatch(/demonstration/i)
   }
-  const { consent } = catalogue.video('demo-video')
+  const { consent } = catalogue.find('video', 'demo-video')
   expect(consent).toMatchObject({ provider: 'demo', version: 'v1.0' })
   expect(consent?.text).toMatch(/likeness.*rights.*screened/s)
 })

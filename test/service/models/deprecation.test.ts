@@ -36,15 +36,15 @@ test.each([
 
 test('a price for writing into a cache that is no dearer than an input keeps nobody from replacing', () => {
   const price = { inputPicoUsd: 1n, outputPicoUsd: 1n, cacheWritePicoUsd: 1n }
-  expect(new Catalogue(replacedBy({ price })).text('next').id).toBe('next')
+  expect(new Catalogue(replacedBy({ price })).find('text', 'next').id).toBe('next')
 })
 
 test('other models take the place of the former ones, or nothing changes', () => {
   const sold = new Catalogue([textModel({ id: 'first', traits: [] })])
   expect(() => sold.replace([textModel(), textModel()])).toThrow('share an id')
-  expect(sold.text('first').id).toBe('first')
+  expect(sold.find('text', 'first').id).toBe('first')
   sold.replace([textModel({ id: 'second', traits: [] })])
-  expect([sold.text('second').id, sold.asked('text', 'first')]).toEqual(['second', null])
+  expect([sold.find('text', 'second').id, sold.asked('text', 'first')]).toEqual(['second', null])
 })
 
 test('a job keeps its model, whatever has become of it', () => {
@@ -52,5 +52,5 @@ test('a job keeps its model, whatever has become of it', () => {
   const deprecation = { autoRemap: false, date: past, removesAt: past }
   const sold = new Catalogue([videoModel({ id: 'old', traits: [], deprecation })])
   expect(sold.ofJob('old').id).toBe('old')
-  expect(() => sold.video('old')).toThrow('MODEL_GONE')
+  expect(() => sold.find('video', 'old')).toThrow('MODEL_GONE')
 })

@@ -32,7 +32,7 @@ export async function answerTranscription(
   body: TranscriptionRequest,
   service: Service,
 ): Promise<WholeReply> {
-  const model = service.catalogue.transcription(body.model)
+  const model = service.catalogue.find('asr', body.model)
   if (body.timestamps && !model.hasTimestamps) {
     throw fieldError(['timestamps'], `${model.id} does not support timestamps; leave it out`)
   }
@@ -103,7 +103,7 @@ export const voiceMs = 300_000
 
 /** Clones a voice from a recording, for a model whose engine supports it (published contract §8.3). */
 export async function answerVoice(call: Call, body: VoiceRequest, service: Service): Promise<JsonReply> {
-  const model = service.catalogue.speech(body.model)
+  const model = service.catalogue.find('tts', body.model)
   const { voiceCloning, engine } = model
   if (!voiceCloning || !engine.cloneVoice) throw fieldError(['model'], cannotClone(model, service))
   const uploaded = await uploadedRecording(body.file)

@@ -28,7 +28,7 @@ export const createVoiceRoute = route(createVoice, (call, service) => answerVoic
 
 /** Uses the function that prices the charge, so a quote cannot differ from it. */
 export const quoteAudioRoute = route(quoteAudio, async ({ body }, service) => {
-  const model = service.catalogue.music(body.model)
+  const model = service.catalogue.find('music', body.model)
   const { duration_seconds: seconds, character_count: characters } = body
   checkDuration(model, seconds)
   return json({ quote: toUsdNumber(quoteMusic(model, { seconds, characters }).total) })
@@ -39,7 +39,7 @@ export const quoteAudioRoute = route(quoteAudio, async ({ body }, service) => {
  * priced.
  */
 export const queueAudioRoute = route(queueAudio, async (call, service) => {
-  const model = service.catalogue.music(call.body.model)
+  const model = service.catalogue.find('music', call.body.model)
   checkMusic(model, call.body)
   const seconds = call.body.duration_seconds ?? model.durations.default
   const replyOf = ({ jobId }: QueuedJob) => json({ model: model.id, queue_id: jobId, status: 'QUEUED' })

@@ -21,7 +21,7 @@ export async function answerSpeech(
   body: SpeechRequest,
   service: Service,
 ): Promise<BytesReply | PiecesReply> {
-  const model = service.catalogue.speech(body.model)
+  const model = service.catalogue.find('tts', body.model)
   const formats = (await model.engine.formats?.()) ?? model.formats
   const { account } = principalOf(call)
   const request = spokenText(body, { model, account, formats, voices: service.voices })

@@ -36,7 +36,7 @@ export interface ChatPlan {
 /** Throws if something is wrong with the request, or the caller cannot pay for it. */
 export async function planChat(call: Call, body: ChatCompletionRequest, service: Service): Promise<ChatPlan> {
   const options = chatOptions(body)
-  const model = service.catalogue.text(options.model)
+  const model = service.catalogue.find('text', options.model)
   checkOptions(options, model, service.web)
   const { character_slug: slug } = options.echo
   const character = slug === undefined ? '' : service.characters.named(slug).instructions

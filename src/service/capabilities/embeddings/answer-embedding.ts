@@ -11,7 +11,7 @@ import { type EmbeddingModel, embeddingFrameTokens, reportedTokens } from '../..
 
 /** Returns the engine's vectors with our model id, charged by tokens. */
 export async function answerEmbedding(call: Call, body: EmbeddingRequest, service: Service): Promise<JsonReply> {
-  const model = service.catalogue.embedding(body.model)
+  const model = service.catalogue.find('embedding', body.model)
   checkEmbedding(model, body)
   const parts = partsOf(body.input)
   const sale = { model: model.id, amount: embeddingHold(model, parts) }

@@ -45,7 +45,7 @@ interface EditOrder {
 }
 
 async function edit(call: Call, { body, sources }: EditOrder, service: Service) {
-  const model = service.catalogue.edit(editModelName(body))
+  const model = service.catalogue.find('inpaint', editModelName(body))
   const asked = checkedEdit(model, body)
   if (sources.length > model.mostImages) {
     throw fieldError(['images'], `has ${sources.length} images; ${model.id} accepts ${model.mostImages} at most`)
@@ -117,7 +117,7 @@ const defaultReplication = 0.35
 
 /** Published contract §7.5. */
 export async function answerUpscaleImage(call: Call, body: UpscaleImageRequest, service: Service) {
-  const model = service.catalogue.upscale(body.model)
+  const model = service.catalogue.find('upscale', body.model)
   const { scale } = body
   const enhance = enhanceOf(model, body)
   const amount = upscalePrice(model, scale)
@@ -251,7 +251,7 @@ const tooManyBytes = () =>
 
 /** Published contract §7.6. */
 export async function answerRemoveBackground(call: Call, body: BackgroundRemoveImageRequest, service: Service) {
-  const model = service.catalogue.background(body.model)
+  const model = service.catalogue.find('background', body.model)
   const source = sourceOf(body)
   const amount = model.price.perImageMicroUsd
   await requireFunds(call, amount)

@@ -47,7 +47,7 @@ export const listImageStylesRoute = route(listImageStyles, async (_call, { catal
 
 /** Answers the native request (published contract §7.1). */
 async function answerGenerateImage(call: Call, body: GenerateImageRequest, service: Service) {
-  const model = service.catalogue.image(body.model)
+  const model = service.catalogue.find('image', body.model)
   checkImage(model, body)
   const { prompt, negative_prompt: negativePrompt, width, height, seed, steps, cfg_scale: cfgScale } = body
   const request = {
@@ -80,7 +80,7 @@ const defaultSide = 1_024
 
 /** Answers OpenAI's request (published contract §7.2). */
 async function answerSimpleImage(call: Call, body: SimpleImageRequest, service: Service) {
-  const model = service.catalogue.image(body.model)
+  const model = service.catalogue.find('image', body.model)
   checkPrompt(model, 'prompt', body.prompt)
   checkFormat(model, 'output_format', body.output_format)
   const format = body.output_format ?? (model.formats.includes('png') ? 'png' : model.formats[0])

@@ -33,7 +33,7 @@ import { checkVideo, checkVideoPrice, priceVideo as priceOf, priceVideo, settled
  */
 export const quoteVideoRoute = route(quoteVideo, async (call, service) => {
   const { body } = call
-  const model = service.catalogue.video(body.model)
+  const model = service.catalogue.find('video', body.model)
   checkVideoPrice(model, body)
   const isFetched = isUpscaler(model) && body.video_url !== undefined && !body.video_url.startsWith('data:')
   if (isFetched) await requireFunds(call, admissionFloor)
@@ -50,7 +50,7 @@ export const quoteVideoRoute = route(quoteVideo, async (call, service) => {
  */
 export const queueVideoRoute = route(queueVideo, async (call, service) => {
   const principal = principalOf(call)
-  const model = service.catalogue.video(call.body.model)
+  const model = service.catalogue.find('video', call.body.model)
   checkVideo(model, call.body)
   await requireFunds(call, priceVideo(model, call.body, shortestMedia).total)
   const { request, media, lengths } = await service.media.take(call.body, call)
