@@ -1,19 +1,19 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { jsonLines } from './generators/json-lines.ts'
 
 /** The contracts of the local chain, compiled into modules, so that only this script needs the compiler. */
 export const compiledContracts = [
-  contractModule({ folder: 'src/local/token', file: 'usdc', contract: 'LocalUsdc', prefix: 'usdc' }),
-  contractModule({ folder: 'src/local/token', file: 'multicall3', contract: 'Multicall3', prefix: 'multicall3' }),
+  contractModule({ folder: 'src/local/token', file: 'usdc', contract: 'LocalUsdc', needsAbi: true }),
+  contractModule({ folder: 'src/local/token', file: 'multicall3', contract: 'Multicall3', needsAbi: false }),
 ]
 
 interface Source {
   folder: string
-  /** Without `.sol`. */
+  /** Without `.sol`; also the prefix of the exported constants: `usdcAbi`, `usdcCode`. */
   file: string
   contract: string
-  /** Prefix of the exported constants: `usdcAbi`, `usdcCode`, `usdcSourceSha256`. */
-  prefix: string
+  /** Whether our code calls the contract by its interface. */
+  needsAbi: boolean
 }
 
 /** Settings that give the same bytes on every machine: no metadata hash, a fixed instruction set. */
@@ -26,24 +26,21 @@ const settings = {
 
 interface CompilerOutput {
   errors?: { severity: string; formattedMessage: string }[]
-  contracts?: Record<string, Record<string, { abi: unknown; evm: { deployedBytecode: { object: string } } }>>
+  contracts?: Record<string, Record<string, { abi: readonly object[]; evm: { deployedBytecode: { object: string } } }>>
 }
 
-function contractModule({ folder, file, contract, prefix }: Source) {
+function contractModule({ folder, file, contract, needsAbi }: Source) {
   return {
     path: `${folder}/${file}.generated.ts`,
     async make() {
       const source = await readFile(new URL(`../${folder}/${file}.sol`, import.meta.url), 'utf8')
       const { abi, code } = await compileContract(`${file}.sol`, contract, source)
-      const sha256 = createHash('sha256').update(source).digest('hex')
       return [
         `/** Compiled from ${file}.sol; written by \`npm run generate\`. */`,
-        `export const ${prefix}SourceSha256 = '${sha256}'`,
         '',
-        `export const ${prefix}Abi = ${JSON.stringify(abi, null, 2)} as const`,
-        '',
+        ...(needsAbi ? [`export const ${file}Abi = ${jsonLines(abi)} as const`, ''] : []),
         `/** What stands at the address, not what a deployment would run. */`,
-        `export const ${prefix}Code = '0x${code}'`,
+        `export const ${file}Code = '0x${code}'`,
         '',
       ].join('\n')
     },
@@ -55,7 +52,7 @@ export async function compileContract(
   file: string,
   contract: string,
   source: string,
-): Promise<{ abi: unknown; code: string }> {
+): Promise<{ abi: readonly object[]; code: string }> {
   // The compiler takes half a second to load, so only a run that compiles loads it.
   const { default: solc } = await import('solc')
   const input = { language: 'Solidity', sources: { [file]: { content: source } }, settings }

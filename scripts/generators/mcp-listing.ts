@@ -4,21 +4,25 @@ import { failureProperties, waitingProperties } from '#toolkit/approval.ts'
 import { appUri } from '#toolkit/apps/app-page.ts'
 import type { Prompt, Resource, Tool } from '#toolkit/define.ts'
 import { SavedFileOutput } from '#toolkit/output/paid.ts'
+import { jsonLines } from './json-lines.ts'
 import { type Folder, sources } from './sources.ts'
 
 /** The answers of the lists of tools, prompts and resources, so that a start converts no schema and loads no tool. */
 export async function mcpListing(): Promise<string> {
   const resources = (await sources('resources')).map(({ value }) => value)
-  const listing: Listing = {
+  const listing = {
     tools: (await sources('tools')).map(({ value }) => listedTool(value)),
     prompts: (await sources('prompts')).map(({ value }) => listedPrompt(value)),
     resources: resources.filter(({ uri }) => !isTemplate(uri)).map(listedResource),
     resourceTemplates: resources.filter(({ uri }) => isTemplate(uri)).map(listedTemplate),
-  }
+  } satisfies Listing
+  const lists = Object.entries(listing).map(([kind, entries]) => `${kind}: ${jsonLines(entries)},`)
   return `import type { Listing } from './listing.ts'
 
 /** Tools, prompts and resources as they are listed; written by \`npm run generate\`. */
-export const listing: Listing = ${JSON.stringify(listing, null, 2)}
+export const listing: Listing = {
+${lists.join('\n')}
+}
 `
 }
 
