@@ -4,7 +4,7 @@ import { type RailName, rails } from './rails.ts'
 import { type Row, rulesOf } from './row.ts'
 import type { Reply } from './rule-of.ts'
 import { categoryOf, idOf, type Severity } from './scenario.ts'
-import { type TopUpAttack, type TopUpCategory, topUpAttacks } from './top-up-attacks.ts'
+import type { TopUpAttack, TopUpCategory } from './top-up-attacks.ts'
 
 export interface TopUpRun extends TopUpAttack {
   id: string
@@ -24,8 +24,6 @@ export const runsOf = (categories: readonly TopUpCategory[], through: readonly D
       }),
     ),
   )
-
-export const topUpRuns = runsOf(topUpAttacks)
 
 /** Two visits and two retries, unless a fixture has its own. */
 const tries = 4
