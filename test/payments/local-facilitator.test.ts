@@ -59,7 +59,7 @@ describe('what settling costs is capped an hour', () => {
     throw new Error('The cap was never met.')
   }
 
-  test('over the cap a payment is refused untouched, to be retried later, and the operator is warned', async () => {
+  test('above the cap a payment is refused before it is sent, may be retried later, and the operator is warned', async () => {
     const { facilitator } = await open({ feesPerHourWei: 4n * (await feeOf()) })
     const before = (await received()).length
     const { answer, settled } = await payUntilRefused(facilitator)

@@ -49,7 +49,7 @@ const submit = async (payment: Loose) => {
 const receiptOf = (hash: string) => chain.ask('eth_getTransactionReceipt', [hash])
 
 describe('one payment', () => {
-  test('without a payment: 402 with the requirements alone, and the header that clients read (brief §2.2)', async () => {
+  test('without a payment: 402 with only the requirements, and the header that clients read (brief §2.2)', async () => {
     const response = await doorOf(world.topUps)(topUpUrl, { method: 'POST' })
     expect(response.status).toBe(402)
     expect(await response.json()).toEqual({ x402Version: 2, accepts: [world.option] })

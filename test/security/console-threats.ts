@@ -286,7 +286,7 @@ export const consoleThreats: readonly Threat[] = [
     threat:
       'guessed passwords and codes, a code that is used again, a search for names that have a password, or a password set by a hijacked session',
     answer:
-      '401 after the same time for every mistake, then 429 with waits that double; a code works once; only scrypt hashes and encrypted secrets are stored; setting one needs a proof from the last five minutes',
+      '401 after the same time for every mistake, then 429 with waits that double; a code works once; only scrypt hashes and encrypted secrets are stored; setting one needs a sign-in or a confirmation from the last five minutes',
     shownBy: [
       shown(
         'operator/sign-in/password.test.ts',
@@ -303,7 +303,7 @@ export const consoleThreats: readonly Threat[] = [
     id: 'O23',
     threat: 'a guesser who makes the operator wait by failing in the operator’s name',
     answer:
-      'a browser in which the operator signed in before has a count of its own, so its tries wait for no others; elsewhere, tries wait by network address, and by account after 200 failures in a day from all addresses, whatever succeeds between. A stolen cookie of such a browser signs nobody in',
+      'a browser in which the operator signed in before has its own count, so failures elsewhere never delay it; in other browsers, failures count by network address and, after 200 in a day from all addresses, by account, even if attempts succeed in between. A stolen cookie of such a browser is not enough to sign in',
     shownBy: [
       shown(
         'operator/sign-in/password.test.ts',

@@ -124,7 +124,7 @@ export const doorThreats: readonly Threat[] = [
     id: 'D10',
     threat: 'one account that fills a thread’s queue or the media queue, and pages with thousands of nested elements',
     answer:
-      'each account has a share of the queue and takes turns, and none occupies every process; such a page is refused before it is parsed',
+      'accounts take turns, each has a share of the queue, and none occupies every process; such a page is refused before it is parsed',
     shownBy: [
       shown(
         'host/workers/slots.test.ts',

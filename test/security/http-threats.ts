@@ -5,7 +5,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G1',
     threat: 'a URL that leads into the operator’s own network, by any spelling, name or redirect',
-    answer: 'no request is sent there; the checked address is the one that is connected to',
+    answer: 'no request is sent there; the connection goes to the address that was checked',
     shownBy: [
       shown(
         'service/media/guarded-fetcher.test.ts',

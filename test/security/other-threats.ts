@@ -186,7 +186,7 @@ export const otherThreats: readonly Threat[] = [
       shown(
         'service/video.test.ts',
         'S7, V7: another account’s job does not exist',
-        '§2.7 a download address ends after 24 hours',
+        '§2.7 a download link expires after 24 hours',
         '§2.7 a download address: JSON status only, then the file in ranges, then revoked',
       ),
     ],
@@ -218,7 +218,7 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'S10',
     threat: 'a client that reads nothing and keeps its connection open',
-    answer: 'treated as a caller who left, after some minutes',
+    answer: 'treated as a caller who left, after a few minutes',
     shownBy: [shown('service/bodies.test.ts', 'S10, G7: a reader who stalls')],
   },
   {

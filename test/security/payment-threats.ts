@@ -205,7 +205,7 @@ export const paymentThreats: readonly Threat[] = [
       ),
       shown(
         `${payments}/local-facilitator.test.ts`,
-        'over the cap a payment is refused untouched, to be retried later, and the operator is warned',
+        'above the cap a payment is refused before it is sent, may be retried later, and the operator is warned',
       ),
     ],
   },

@@ -277,7 +277,7 @@ export const publishedAttacks: readonly Threat[] = [
     answer: '401',
     shownBy: [
       shown('access/identity/identify.test.ts', 'A1: 100 uses of one header at once are one success'),
-      shown('service/wallet-rules.test.ts', 'A1 a sign-in serves once'),
+      shown('service/wallet-rules.test.ts', 'A1 a sign-in works once'),
     ],
   },
   {

@@ -6,7 +6,7 @@ export const videoThreats: readonly Threat[] = [
     id: 'V1',
     threat: 'a job that fails but stays charged',
     answer: 'refunded once, together with the failure',
-    shownBy: [shown('service/video.test.ts', 'V1 §3 a job that fails is refunded, once, with its verdict')],
+    shownBy: [shown('service/video.test.ts', 'V1 §3 a failed job is refunded once, together with its failure')],
   },
   {
     id: 'V2',

@@ -79,7 +79,7 @@ async function send(fixture: ChatFixture, parts: object[], usd = 10) {
   }
 }
 
-test('§5.1 a video at an address is fetched once, within its bytes, and given as what its bytes are', async () => {
+test('§5.1 a video at a URL is fetched once, up to its maximum size, and passed on with the type of its bytes', async () => {
   found = { mimeType: 'text/html' }
   const { status, shown, charged } = await send(videos, [video(), video()])
   const given = video(dataUrl('video/mp4', mp4))

@@ -214,7 +214,7 @@ describe('§2.8 enable_web_scraping', () => {
     },
   )
 
-  test('five at most, of the newest message of the user alone', async () => {
+  test('at most five, and only from the user’s newest message', async () => {
     const many = Array.from({ length: 7 }, (_, index) => `https://example.com/${index}`).join(' ')
     const messages = [
       { role: 'user', content: 'https://example.com/old' },
@@ -320,7 +320,7 @@ describe('§2.8 who speaks', () => {
     expect((await fixture.ledger(customer.account)).charged).toBe(0n)
   })
 
-  test('all of it as a suffix of the model’s name, which wins over the body', async () => {
+  test('every option as a suffix of the model’s name, which wins over the body', async () => {
     const model = 'scripted:enable_web_search=on&character_slug=ada:enable_web_citations=true'
     const { body } = await send({ enable_web_search: 'off', strip_thinking_response: true }, { model })
     expect(body.service_parameters).toMatchObject({
@@ -332,7 +332,7 @@ describe('§2.8 who speaks', () => {
     expect(web.searched).toHaveLength(1)
   })
 
-  test('what marks a cache goes to the engine as it is', async () => {
+  test('cache markers reach the engine unchanged', async () => {
     const content = [{ type: 'text', text: 'hello', cache_control: { type: 'ephemeral', ttl: '5m' } }]
     await send({}, { messages: [{ role: 'user', content }], prompt_cache_key: 'k', prompt_cache_retention: '24h' })
     expect(fixture.engine.calls[0]?.request).toMatchObject({ prompt_cache_key: 'k', prompt_cache_retention: '24h' })

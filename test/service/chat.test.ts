@@ -33,7 +33,7 @@ describe('chat completions', () => {
     expect(response.headers.get('x-ratelimit-remaining-requests')).toBe('499')
   })
 
-  test('§1.2 a stream ends with usage where asked, and with [DONE]', async () => {
+  test('§1.2 a stream ends with usage if requested, and with [DONE]', async () => {
     const body = { ...hello, stream: true, stream_options: { include_usage: true } }
     const response = await service.post('/chat/completions', body, key)
     expect(response.headers.get('content-type')).toContain('text/event-stream')

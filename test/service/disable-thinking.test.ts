@@ -144,7 +144,7 @@ test.each<[name: string, message: object, left: object]>([
     },
     { ...rest, content: [{ type: 'text', text: 'hello' }] },
   ],
-])('an answer loses its thinking as %s, and pays for it', async (_name, message, left) => {
+])('an answer loses its thinking as %s, and is charged for it', async (_name, message, left) => {
   answer = asJson(answered(message))
   const body = await jsonOf(chat('thinks', { disable_thinking: true }))
   expect([body.choices[0].message, body.choices[0].logprobs, body.usage]).toEqual([left, null, usage])

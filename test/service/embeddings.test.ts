@@ -57,7 +57,7 @@ async function charged(key: string, request: object) {
 }
 
 describe('§9 embeddings', () => {
-  test('a text becomes a vector, charged by the tokens that the engine says', async () => {
+  test('a text becomes a vector, charged by tokens that the engine says', async () => {
     engine.result = () => one
     const { response, lines } = await charged(await service.key(1), { ...body, user: 'ann' })
     expect([response.status, Embeddings.parse(await response.json())]).toEqual([

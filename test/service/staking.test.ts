@@ -88,7 +88,7 @@ const balanceOf = async (wallet: TestWallet) => {
 
 const ledgerOf = (wallet: TestWallet) => fixture.ledger(walletAccountId(nameOf(wallet)))
 
-describe('§5.4 one token that is staked gives 1 USD a day', () => {
+describe('§5.4 one staked token gives 1 USD a day', () => {
   test('a wallet with nothing but a stake can call, and has an account from then on', async () => {
     const wallet = await walletWith({ staked: 1_000_000n })
     expect(await balanceOf(wallet)).toMatchObject({ balanceUsd: 0, canConsume: true, diemBalanceUsd: 1 })

@@ -97,7 +97,7 @@ const strange: [what: string, members: object][] = [
 
 const published = { model: 'plain', messages: hi, max_tokens: 8, stream: false }
 
-describe('§1.4: a member that is not published is tolerated and reaches no engine', () => {
+describe('§1.4: an unpublished member is accepted but reaches no engine', () => {
   test.each(strange)('G19: %s', async (_what, members) => {
     expect((await chat({ model: 'plain', ...members })).status).toBe(200)
     expect(forwarded()).toEqual(published)

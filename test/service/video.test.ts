@@ -119,7 +119,7 @@ describe('video jobs', () => {
     expect((await retrieved(service, queued, key)).response.status).toBe(404)
   })
 
-  test('§2.7 a download address ends after 24 hours', async () => {
+  test('§2.7 a download link expires after 24 hours', async () => {
     const clock = new TestClock()
     const service = await open({ clock })
     const key = await service.key(1)
@@ -146,7 +146,7 @@ describe('video jobs', () => {
   const refusals: [rule: string, body: object, status: number, says: string][] = [
     ['§2.6 no prompt', { ...ask, prompt: undefined }, 400, 'prompt'],
     ['§2.6 no duration', { ...ask, duration: undefined }, 400, 'duration'],
-    ['§2.6 a duration of no model', { ...ask, duration: '17s' }, 400, '18s'],
+    ['§2.6 a duration that no model supports', { ...ask, duration: '17s' }, 400, '18s'],
     ['§2.6 a ratio of no model', { ...ask, aspect_ratio: '1:7' }, 400, '16:9'],
     ['§2.6 a prompt beyond the model', { ...ask, prompt: 'x'.repeat(9_999) }, 400, 'prompt'],
     [
@@ -190,7 +190,7 @@ describe('video jobs', () => {
     expect(await service.store.read.selectFrom('job').selectAll().execute()).toEqual([])
   })
 
-  test('V1 §3 a job that fails is refunded, once, with its verdict', async () => {
+  test('V1 §3 a failed job is refunded once, together with its failure', async () => {
     const video = new ScriptedVideo()
     video.verdict = async () => ({ state: 'failed', reason: 'The prompt was refused.', contentPolicy: true })
     const service = await open({ video })

@@ -96,7 +96,7 @@ describe('wallets through the front door', () => {
     expect([paid.status, shown(paid)]).toEqual([200, '500'])
   })
 
-  test('A1 a sign-in serves once', async () => {
+  test('A1 a sign-in works once', async () => {
     const wallet = evmWallet()
     await funded(wallet, 1)
     const header = await signIn(wallet)

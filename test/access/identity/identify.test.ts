@@ -97,7 +97,7 @@ describe('§5.1 keys', () => {
     ['as the brief writes it', (key: string) => `Bearer ${key}`],
     ['with a scheme in small letters', (key: string) => `bearer ${key}`],
     ['with room to spare', (key: string) => `  BEARER   ${key} `],
-  ])('a key is taken %s', async (_how, format) => {
+  ])('a key is accepted %s', async (_how, format) => {
     expect(await identify({ authorization: format(secret) })).toMatchObject({ kind: 'key', account: 'ada' })
   })
 
