@@ -16,12 +16,12 @@ const isNewEnough = major > needed[0] || (major === needed[0] && minor >= needed
 const canRun = isNewEnough && (!isCheckout || Boolean(process.features.typescript))
 
 if (isCheckout && !existsSync(new URL('../node_modules/zod', import.meta.url))) {
-  fail('farebox lacks the packages that it is made of: run npm ci in its folder and then the command again.')
+  fail('The packages of farebox are not installed. Run npm ci in its folder, then try again.')
 } else if (canRun) await run().catch(couldNotStart)
 else if (!(await handOver())) {
-  const remedy = isCheckout ? 'run npm ci in its folder, which brings one along, or install it' : 'install it'
+  const remedy = isCheckout ? 'Run npm ci in its folder, which installs one, or install it' : 'Install it'
   fail(
-    `farebox needs Node ${needed.join('.')} or newer and this is ${process.versions.node}: ${remedy} from https://nodejs.org.`,
+    `farebox needs Node ${needed.join('.')} or newer, but this is Node ${process.versions.node}. ${remedy} from https://nodejs.org.`,
   )
 }
 
@@ -71,7 +71,7 @@ async function handOver() {
   const passOn = process.platform === 'win32' ? () => {} : signal => child.kill(signal)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, passOn)
   child.on('error', error => {
-    fail(`farebox could not start ${pinned} (${error.message}): run npm ci again.`)
+    fail(`farebox could not start ${pinned} (${error.message}). Run npm ci again.`)
   })
   child.on('exit', (code, signal) => {
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(name, passOn)

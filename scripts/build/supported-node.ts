@@ -19,7 +19,7 @@ function supportedNode(range: string): string {
   return `const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < ${major} || (major === ${major} && minor < ${minor})) {
   const error = new Error(
-    'farebox needs Node ${major}.${minor} or newer and this is ' + process.versions.node + ': install it from https://nodejs.org.',
+    'farebox needs Node ${major}.${minor} or newer, but this is Node ' + process.versions.node + '. Install it from https://nodejs.org.',
   )
   // The stack is of no use to users.
   error.stack = 'Error: ' + error.message

@@ -194,9 +194,9 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
       /^`pg_dump` is not installed\. Install/,
     ],
     [
-      'reaches no server',
+      'cannot connect to the server',
       () => environment('postgres://farebox:canary@127.0.0.1:1/books'),
-      /^`pg_dump` reaches no server\./,
+      /^`pg_dump` cannot connect to the server\./,
     ],
     ['finds no such database', (url: string) => environment(`${url}_not`), /^`pg_dump` found no such database\./],
   ])('leaves nothing where it %s, and tells no password', async (_what, env, sentence) => {

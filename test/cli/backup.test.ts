@@ -106,7 +106,7 @@ describe('a restore drill', () => {
     await chats.stop()
     expect(made).toMatchObject({ code: 0, stdout: `${file}\n` })
     expect(made.stderr).toMatch(
-      /^The service's secret is in .+ keep it in a different place than the backup\.\nThe ledger in it adds up: /,
+      /^The service's secret is in .+ keep it in a different place than the backup\.\nThe ledger in the file adds up: /,
     )
     expect(after).toBeGreaterThan(before.length)
 
@@ -145,7 +145,7 @@ describe('a backup', () => {
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([0, `${file}\n`])
     expect(stderr).toBe(
-      "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore.\nThe ledger in it adds up: 1 rows of 1 accounts.\n",
+      "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore.\nThe ledger in the file adds up: 1 row of 1 account.\n",
     )
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect((await readdir(root)).sort()).toEqual(['books.db', 'source'])
@@ -235,7 +235,7 @@ describe('a backup', () => {
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([1, `${file}\n`])
     expect(stderr).toContain(
-      'The ledger in it does not add up (1 rows of 1 accounts). Run `farebox ledger audit` for details.',
+      'The ledger in the file does not add up (1 row of 1 account). Run `farebox ledger audit` for details.',
     )
     expect(existsSync(file)).toBe(true)
   })
@@ -301,10 +301,7 @@ describe('a restore', () => {
     const store = await openSqliteStore({ path: database })
     const busy = await restore(source)
     await store.close()
-    expect([busy.code, busy.stderr]).toEqual([
-      1,
-      expect.stringMatching(/^Another process of farebox is using the folder/),
-    ])
+    expect([busy.code, busy.stderr]).toEqual([1, expect.stringMatching(/^Another farebox process is using the folder/)])
   })
 
   test.each(['-wal', '-shm', '-journal'])('refuses a folder with the %s of a former ledger', async end => {

@@ -120,7 +120,7 @@ describe('a folder that another process is using', () => {
     const { code, stderr } = await run(['keys', 'create', '--usd', '5', '--data', root])
     expect([code, stderr]).toEqual([
       1,
-      `Another process of farebox is using the folder ${root}. Stop it, or choose another folder with \`--data\`.\n`,
+      `Another farebox process is using the folder ${root}. Stop it, or choose another folder with \`--data\`.\n`,
     ])
   })
 

@@ -23,7 +23,7 @@ test('a word is told in every way of asking for help', async () => {
 list shows ids, accounts and how each key begins.
 
   --account ID  create another key for this customer, or list only this customer's keys
-  --data DIR    the service's folder (that of farebox.yaml here, or .farebox)
+  --data DIR    the service's folder (the one in ./farebox.yaml, or .farebox)
   --json        print JSON
 
 Example:

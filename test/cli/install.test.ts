@@ -258,7 +258,7 @@ test('a list of servers within one line of TOML is not edited', async () => {
 test.each([
   [['emacs'], /the clients are claude-code/],
   [['--yes'], /client is missing/],
-  [['cursor', '--yes', '--print'], /Choose one of `--yes` and `--print`/],
+  [['cursor', '--yes', '--print'], /Use either `--yes` or `--print`, not both/],
   [['cursor', '--uninstall', '--yes', '--service', 'https://x.example/api/v1'], /cannot be combined with `--service`/],
   [['cursor', '--uninstall', '--yes', '--set', 'FAREBOX_MAX_DAY_USD=1'], /cannot be combined with `--set`/],
   [['cursor', '--json'], /`--yes` or `--print`/],

@@ -117,7 +117,7 @@ test('an old Node alone answers with one sentence that names the needed version'
   checkout()
   const result = await ended(start(asOldNode(), 'up'))
   expect(result.stdout).toBe('')
-  expect(result.stderr).toMatch(/^farebox needs Node 22\.19 or newer and this is 20\.20\.2: [^\n]*\n$/)
+  expect(result.stderr).toMatch(/^farebox needs Node 22\.19 or newer, but this is Node 20\.20\.2\. [^\n]*\n$/)
   expect(result.code).toBe(1)
 })
 
@@ -125,7 +125,7 @@ test('a checkout without its packages says which command brings them', async () 
   checkout()
   rmSync(join(house, 'node_modules'), { recursive: true })
   const result = await ended(start([], 'up'))
-  expect(result.stderr).toMatch(/^farebox lacks [^\n]* run npm ci [^\n]*\n$/)
+  expect(result.stderr).toMatch(/^The packages of farebox are not installed\. Run npm ci [^\n]*\n$/)
   expect(result.code).toBe(1)
 })
 

@@ -120,7 +120,7 @@ describe('commands on a terminal', () => {
   test('call --list TOOL is a table of the parameters', async () => {
     const { stdout } = await typedInto(['call', '--list', 'image_create'], [], {})
     const lines = stdout.trimEnd().split('\n').slice(1)
-    const rows = columnsOf(['Name', 'Type', 'Required', 'Allowed', 'What it is'], lines)
+    const rows = columnsOf(['Name', 'Type', 'Required', 'Allowed', 'Description'], lines)
     expect(rows[0]).toEqual(['model', 'string', 'required', '', expect.stringMatching(/^Of type image/)])
     expect(rows.find(([name]) => name === 'variants')).toEqual([
       'variants',

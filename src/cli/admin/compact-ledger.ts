@@ -11,6 +11,7 @@ import type { FoldingStore } from '#ledger/store/entry-fold.ts'
 import { CliError } from '../command.ts'
 import { type LedgerPlace, openLedger, openReader, withSameSchema } from '../data/ledger-place.ts'
 import { openWhenFree } from '../data/service-admin.ts'
+import { counted } from '../show/counted.ts'
 
 interface CompactionOrder {
   nowMs: number
@@ -172,7 +173,8 @@ export function sayCompaction({ dryRun, before, months, entriesBefore, entriesAf
   const day = before.slice(0, 10)
   if (!months.length) return [`There is nothing to compact before ${day}.`]
   const lines = months.map(
-    ({ month, accounts, entries, sums }) => `${month}: ${entries} rows of ${accounts} accounts become ${sums} sums`,
+    ({ month, accounts, entries, sums }) =>
+      `${month}: ${counted(entries, 'row')} of ${counted(accounts, 'account')} become ${counted(sums, 'sum')}`,
   )
   if (dryRun) return [...lines, 'Nothing was changed.']
   return [

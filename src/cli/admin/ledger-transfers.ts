@@ -19,13 +19,13 @@ const rails = {
  */
 export async function transferSource(network: string, { env, folder }: LedgerPlace): Promise<TransferSource> {
   const rail = network.startsWith('eip155:') ? 'eip155' : network.startsWith('solana:') ? 'solana' : null
-  if (!rail) throw new CliError(`The network ${network} is not known.`, 'Use the release that accepted its payments.')
+  if (!rail) throw new CliError(`Unknown network ${network}.`, 'Use the farebox release that accepted its payments.')
   const { variable, local } = rails[rail]
   const url = env[variable] || (await local(folder.root))
   if (!url && !existsSync(chainFolderPath(folder))) {
     throw new CliError(
       `This ledger has payments on ${network}, but no node is set for it and this folder has no local chain.`,
-      `Set ${variable} to a node. For the ledger of a trial, copy \`chain\` from its folder to this one; its transfers exist only there.`,
+      `Set ${variable} to a node. If the ledger is from \`farebox up\`, copy \`chain\` from its folder to this one: the transfers exist only there.`,
     )
   }
   if (!url) {
@@ -52,5 +52,5 @@ export function otherChain(payees: readonly PayeeCounts[], { env, folder }: Ledg
   }
   const networks = [...new Set(payees.filter(isOther).map(({ network }) => network))]
   if (networks.length === 0) return null
-  return `The local chain of this folder has none of these payments (${networks.join(', ')}), so it is a new chain: copy \`chain\` from the folder that was backed up to ${chainFolderPath(folder)} while nothing runs. The transfers exist only there.`
+  return `The local chain of this folder has none of these payments (${networks.join(', ')}), so it is a new chain. While nothing runs, copy \`chain\` from the backed-up folder to ${chainFolderPath(folder)}: the transfers exist only there.`
 }

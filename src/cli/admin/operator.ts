@@ -237,7 +237,8 @@ export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promi
     },
     async reopenLedger() {
       const { state, reason } = await (await watch()).reopen(by.actor)
-      if (state === 'read_only') throw new CliError(`The ledger stays read-only: ${reason}`, 'Audit them again.')
+      if (state === 'read_only')
+        throw new CliError(`The ledger stays read-only: ${reason}`, 'Run `farebox ledger audit` for details.')
     },
     needs: () => keys.needs(),
     requireSecret: () => keys.requireSecret().catch(inWords),
@@ -248,7 +249,7 @@ export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promi
       const [, ...former] = marksOf(secrets)
       const act = noteAct({ ...by, act: 'secret.drop', before: { former } }, now())
       const outcome = await commitSurely(store, { id: `${uuidV7(now())}/drop`, ops: [act] })
-      if (!outcome.ok) throw new Error(`The store refused a row of the log: ${outcome.why}.`)
+      if (!outcome.ok) throw new Error(`The store rejected an entry of the audit log: ${outcome.why}.`)
     },
     close: () => store.close(),
   }

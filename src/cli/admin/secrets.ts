@@ -2,6 +2,7 @@ import { CliError } from '../command.ts'
 import { rotateFolderSecret, type Secrets, secretsToStart, writeFolderSecrets } from '../data/folder-secrets.ts'
 import { type LedgerPlace, requireLedger, requireSecrets } from '../data/ledger-place.ts'
 import { openWhenFree, requireNoService } from '../data/service-admin.ts'
+import { counted } from '../show/counted.ts'
 import { type LedgerOperator, openOnLedger } from './operator.ts'
 
 /** A running service reads its secrets only at startup: after a change, it would create keys that do not work. */
@@ -78,5 +79,3 @@ export async function dropSecrets(ledger: LedgerPlace, breakKeys: boolean): Prom
     await opened.close()
   }
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`

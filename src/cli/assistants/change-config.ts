@@ -145,7 +145,7 @@ async function mayWrite({ isSure, stopped }: Change, io: CommandIo): Promise<boo
   if (io.stdin.isTTY) return askYes(io, 'Write this?', stopped)
   throw new CliError(
     'This is not a terminal, so nothing was written.',
-    'Repeat it with `--yes`, or with `--print` to only see it.',
+    'Run it again with `--yes`, or with `--print` to only see the change.',
     2,
   )
 }
@@ -170,7 +170,7 @@ function sayWhatNext(
   const { output } = io
   if (done === 'unchanged') {
     output.print(
-      entry === null ? `${client.title} has no farebox to remove.` : `${client.title} has this farebox already.`,
+      entry === null ? `${client.title} has no farebox entry to remove.` : `${client.title} already has this entry.`,
     )
     return
   }

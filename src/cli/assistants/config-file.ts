@@ -41,7 +41,10 @@ export function readConfig(path: string): ConfigFile {
   if (!existsSync(target)) return { path, target, text: null }
   const { size } = statSync(target)
   if (size > mostBytes)
-    throw new CliError(`${path} has ${size} bytes.`, `At most ${mostBytes} are read: is it the right file?`)
+    throw new CliError(
+      `${path} has ${size} bytes.`,
+      `The maximum is ${mostBytes} bytes. Check that this is the right file.`,
+    )
   try {
     return {
       path,
@@ -97,7 +100,7 @@ function unwritten(error: unknown, { path }: ConfigFile): unknown {
   const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC'
   return new CliError(
     isFull ? `The disk of ${path} is full.` : failure.message,
-    `${isFull ? 'Free some space' : 'Let your user write it'}, then try again. Nothing was changed.`,
+    `${isFull ? 'Free some space' : 'Give your user write permission'}, then try again. Nothing was changed.`,
   )
 }
 

@@ -149,8 +149,8 @@ const complaints: readonly [RegExp, sentence: string, next: string][] = [
   [/password authentication failed|no password supplied/, 'was refused access.', 'Check the user in DATABASE_URL.'],
   [/does not exist/, 'found no such database.', 'Create an empty one, or check DATABASE_URL.'],
   [/already exists/, 'found that the database is not empty.', 'Restore into an empty database.'],
-  [/could not connect|connection to server/, 'reaches no server.', 'Start it, or check DATABASE_URL.'],
-  [/No space left/, 'found the disk full.', 'Free some space, or give a file on another disk.'],
+  [/could not connect|connection to server/, 'cannot connect to the server.', 'Start it, or check DATABASE_URL.'],
+  [/No space left/, 'ran out of disk space.', 'Free some space, or give a file on another disk.'],
 ]
 
 function toolFailure(tool: Tool, stderr: string): CliError {

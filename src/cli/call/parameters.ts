@@ -16,7 +16,7 @@ interface Shape {
 }
 
 /** The column headings of `parameterRows`. */
-export const parameterHead = ['Name', 'Type', 'Required', 'Default', 'Allowed', 'What it is'] as const
+export const parameterHead = ['Name', 'Type', 'Required', 'Default', 'Allowed', 'Description'] as const
 
 /** One row for each parameter; members of an object or a list follow it, such as `history[].role`. */
 export function parameterRows(schema: object, before = ''): string[][] {

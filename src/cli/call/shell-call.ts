@@ -194,7 +194,7 @@ export async function showTools(output: Output, tools: readonly ListedTool[], is
   const { printTable } = await import('../show/table.ts')
   const rows = tools.map(({ name, description }) => [name, description])
   if (isJson) output.printJson({ tools: tools.map(shown) })
-  else printTable({ head: ['Tool', 'What it does'], rows, isAligned: true }, output)
+  else printTable({ head: ['Tool', 'Description'], rows, isAligned: true }, output)
 }
 
 /** Shows the arguments of a tool, one per line. */

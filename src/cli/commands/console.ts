@@ -32,7 +32,7 @@ the operator; the last two end the operator's sessions.
   --role ROLE    read: see everything; support: help customers too; owner: everything (owner, or the operator's role)
   --reason TEXT  why, for the log
   --sign-out     end every session, and cancel links that were not opened
-  --data DIR     the service's folder (that of farebox.yaml here, or .farebox)
+  --data DIR     the service's folder (the one in ./farebox.yaml, or .farebox)
   --json         print the link, the operators, or the number of ended sessions as one line of JSON`
 
 const Link = z.object({ link: z.string() })

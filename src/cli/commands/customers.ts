@@ -56,7 +56,7 @@ wallet or a key id. Days are UTC.
   --usd N        credit, for example 5 or 0.25
   --reason TEXT  why, for the log
   --id ID        with credit: the id of the credit to repeat, if its answer was lost (a new id)
-  --data DIR     the service's folder (that of farebox.yaml here, or .farebox)
+  --data DIR     the service's folder (the one in ./farebox.yaml, or .farebox)
   --json         print JSON`
 
 export const customers: Command = {

@@ -72,7 +72,7 @@ export const install: Command = {
     const forEntry = ['service', 'local', 'data', 'tools', 'passphrase-file', 'api-key', 'set'] as const
     const useless = forEntry.find(flag => values.uninstall && isGiven(values[flag]))
     if (useless !== undefined) throw wrongUsage(name, `\`--uninstall\` cannot be combined with \`--${useless}\``)
-    if (values.yes && values.print) throw wrongUsage(name, 'Choose one of `--yes` and `--print`')
+    if (values.yes && values.print) throw wrongUsage(name, 'Use either `--yes` or `--print`, not both')
     if (values.tools !== undefined) await requireTools(values.tools)
     await requirePassphraseFile(values['passphrase-file'])
     const { changeConfig } = await import('../assistants/change-config.ts')

@@ -29,7 +29,7 @@ rotate-secret or drop-secrets.
   --account ID  create another key for this customer, or list only this customer's keys
   --admin       a key that manages its customer's keys over the API and reads the customer's bills
   --break-keys  drop former secrets that keys still need, or replace a lost secret; those keys stop working
-  --data DIR    the service's folder (that of farebox.yaml here, or .farebox)
+  --data DIR    the service's folder (the one in ./farebox.yaml, or .farebox)
   --json        print JSON
 
 LIMITS are what a key may spend in each period; other keys of the customer are not counted:

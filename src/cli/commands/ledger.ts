@@ -41,7 +41,7 @@ that became read-only because it did not add up, and allows paid calls again if 
   --account ID  only the rows of this account
   --from TIME   from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z
   --to TIME     before this day or time
-  --data DIR    the service's folder (that of farebox.yaml here, or .farebox)
+  --data DIR    the service's folder (the one in ./farebox.yaml, or .farebox)
   --json        the whole report as JSON; balances as one object per line`
 
 export const ledger: Command = {

@@ -23,7 +23,7 @@ is credited twice.
   --limit N         rows, 200 at most (50)
   --after NEXT      continue after a page, with the value from its last line
   --reason TEXT     why, for the log
-  --data DIR        the service's folder (that of farebox.yaml here, or .farebox)
+  --data DIR        the service's folder (the one in ./farebox.yaml, or .farebox)
   --json            print JSON`
 
 export const payments: Command = { usage, run: byWord(name, { list, look }) }

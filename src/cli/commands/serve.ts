@@ -22,7 +22,7 @@ Serves the API for the models of a configuration. Prints \`ready URL\` when it a
 
   --config FILE      the configuration (FAREBOX_CONFIG, or ./farebox.yaml); \`farebox init\` writes one
   --check            validate the configuration and exit
-  --reload           validate the configuration, let the service that runs by it load it again, and exit
+  --reload           validate the configuration, tell the running service to reload it, and exit
   --json             with --check: print what would be served as one line of JSON
   --workers N        processes that serve together on one port; more than one needs a ledger in PostgreSQL
   --log-level LEVEL  error, warn or info; the default is in the configuration

@@ -4,6 +4,7 @@ import { given, place, text } from '../admin/operator-command.ts'
 import { type Command, type CommandIo, parseArguments, wrongValue } from '../command.ts'
 import { servicePlaceOf } from '../data/service-place.ts'
 import { asJson } from '../output.ts'
+import { counted } from '../show/counted.ts'
 import { printTable } from '../show/table.ts'
 
 const name = 'farebox usage'
@@ -24,7 +25,7 @@ staking credit. Days are UTC.
   --customer CUSTOMER  only this customer: an id, a name, an e-mail, a wallet or a key id
   --model MODEL        only this model
   --csv                print every row as CSV (RFC 4180)
-  --data DIR           the service's folder (that of farebox.yaml here, or .farebox)
+  --data DIR           the service's folder (the one in ./farebox.yaml, or .farebox)
   --json               print one JSON object per row`
 
 /** Rows per query. */
@@ -61,8 +62,6 @@ export const usageCommand: Command = {
     return 0
   },
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 const figureHeads = {
   requests: 'Requests',

@@ -4,6 +4,7 @@ import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import type { FoldingStore } from '#ledger/store/entry-fold.ts'
 import type { DatabasePlace } from '#ledger/store/open-store.ts'
 import { CliError } from '../command.ts'
+import { counted } from '../show/counted.ts'
 import { configPath, type DataFolder, dataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
 import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-secrets.ts'
 
@@ -211,7 +212,7 @@ interface Audited {
 }
 
 /** Audits the ledger in a file to which nothing is written. */
-export const auditFile = (file: string): Promise<Audited> => auditIn(file, 'in it')
+export const auditFile = (file: string): Promise<Audited> => auditIn(file, 'in the file')
 
 export async function auditLedger(ledger: LedgerPlace): Promise<Audited> {
   const reader = await openReader(ledger)
@@ -228,7 +229,7 @@ async function auditIn(ledger: string | AuditReader, where: string): Promise<Aud
   try {
     // If no process is there to free a dead process's hold, the next start does.
     const { ok, counts } = await audit(ledger, { expiredHoldMs: Number.MAX_SAFE_INTEGER })
-    const rows = `${counts.entries} rows of ${counts.accounts} accounts`
+    const rows = `${counted(counts.entries, 'row')} of ${counted(counts.accounts, 'account')}`
     return ok
       ? { ok, sentence: `The ledger ${where} adds up: ${rows}.` }
       : { ok, sentence: `The ledger ${where} does not add up (${rows}). Run \`farebox ledger audit\` for details.` }

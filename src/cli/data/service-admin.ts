@@ -38,7 +38,7 @@ function isAlive(pid: number): boolean {
 
 const adminTimeoutMs = 15_000
 
-export const noAnswer = ['The service of this folder does not answer.', 'Start it again, then try again.'] as const
+export const noAnswer = ['The service of this folder does not answer.', 'Restart it, then try again.'] as const
 
 /** Its port is closed, so it received no request: it is ending, or was killed. */
 export class ServiceGone extends CliError {}
@@ -176,6 +176,6 @@ export const folderInUse = ({ root }: DataFolder, running: AdminRecord | null): 
   new CliError(
     running
       ? `farebox already serves the folder ${root} at ${running.url} (process ${running.pid}).`
-      : `Another process of farebox is using the folder ${root}.`,
+      : `Another farebox process is using the folder ${root}.`,
     `Stop it${running ? ` with \`kill ${running.pid}\`` : ''}, or choose another folder with \`--data\`.`,
   )

@@ -40,7 +40,10 @@ async function settingsIn(path: string, text: string, env: Environment) {
   const filled = fillIn({ data, database }, env)
   const [fault] = filled.faults
   if (fault)
-    throw new CliError(`${path}: ${fault.sentence}`, 'Set it as the service does, or give the folder with `--data`.')
+    throw new CliError(
+      `${path}: ${fault.sentence}`,
+      'Set it to the same value as for the service, or give the folder with `--data`.',
+    )
   const { data: folder, database: place } = filled.value as { data: string; database?: string }
   return { folder, database: place }
 }

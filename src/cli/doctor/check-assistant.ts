@@ -133,7 +133,7 @@ function whetherThere({ status, reason, body }: HttpAnswer, baseUrl: string, isN
     return ok(check, `${baseUrl} answers${isNamed ? '' : '; it is used because FAREBOX_BASE_URL is not set'}.`)
   return broken(
     check,
-    `${baseUrl}${isNamed ? '' : `${why},`} answers ${status}, so it is not a service.`,
+    `${baseUrl}${isNamed ? '' : `${why},`} answers ${status}, so it is not a service with this API.`,
     'Check FAREBOX_BASE_URL; it ends in /api/v1.',
   )
 }
@@ -141,7 +141,7 @@ function whetherThere({ status, reason, body }: HttpAnswer, baseUrl: string, isN
 function clockOf({ atMs }: HttpAnswer, askedAtMs: number): Finding[] {
   if (atMs === null) return []
   const skewMs = atMs - askedAtMs
-  if (Math.abs(skewMs) < mostSkewMs) return [ok('clock', 'It agrees with the service’s.')]
+  if (Math.abs(skewMs) < mostSkewMs) return [ok('clock', 'It agrees with the service’s clock.')]
   const seconds = Math.round(Math.abs(skewMs) / 1_000)
   return [
     broken(

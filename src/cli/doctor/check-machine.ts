@@ -34,15 +34,15 @@ async function ffmpeg(): Promise<Finding> {
     if (!(error instanceof FfmpegMissing)) throw error
     const without = error.isInstalled
       ? 'Video and audio in these formats cannot be created'
-      : 'Only plain WAV audio is supported, and no demonstration videos'
-    return note('ffmpeg', error.problem, `${without}; ${error.install}`)
+      : 'Only plain WAV audio is supported, and demonstration videos cannot be created'
+    return note('ffmpeg', error.problem, `${without}. Run \`${error.install}\`.`)
   }
 }
 
 function imageFormats(): Finding {
   if (isInstalled('sharp')) return ok('images', 'PNG, JPEG and WebP.')
   const without = 'Models that run on this machine read and write only PNG'
-  return note('images', 'The package sharp is not installed.', `${without}; npm install sharp`)
+  return note('images', 'The package sharp is not installed.', `${without}. Run \`npm install sharp\`.`)
 }
 
 function packages({ packages: names, neededFor }: Wanted): Finding {

@@ -72,7 +72,7 @@ const skewMs = 30_000
 /** Checks nodes, facilitators and gas of the configured rails. */
 export async function checkPayments(payments: Payments | undefined): Promise<Finding[]> {
   if (!payments)
-    return [note('payments', 'Top-ups are not configured: only `farebox keys` gives credit.', 'See docs/payments.md.')]
+    return [note('payments', 'Top-ups are not configured: only operators give credit.', 'See docs/payments.md.')]
   const found = await Promise.all([
     evmNode(payments.evm),
     facilitator(payments.evm.facilitator),
@@ -105,7 +105,7 @@ async function evmNode({ rpcUrl, network, facilitatorKey }: Payments['evm']): Pr
 function clock(atMs: number | null): Finding[] {
   if (atMs === null) return []
   const offMs = Math.abs(Date.now() - atMs)
-  if (offMs < skewMs) return [ok('clock', 'This machine’s clock agrees with that of the node.')]
+  if (offMs < skewMs) return [ok('clock', 'This machine’s clock agrees with the node’s clock.')]
   return [
     broken(
       'clock',
@@ -182,7 +182,7 @@ async function facilitator(remote: Payments['evm']['facilitator']): Promise<Find
   return [
     broken(
       'facilitator',
-      `${host} did not say what it supports (${reason || status}).`,
+      `${host} did not report what it supports (${reason || status}).`,
       'Check `url` of the facilitator.',
     ),
   ]

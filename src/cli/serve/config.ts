@@ -122,7 +122,7 @@ export async function sayConfig(file: ConfigFile, output: Output): Promise<strin
   return [
     `Would serve ${publicUrl} on ${listen}.`,
     ...(proxies === null ? [] : [proxies]),
-    rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: only `farebox keys` gives credit.',
+    rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: only operators give credit.',
     ...(otherFeatures.length ? [`Other features: ${otherFeatures.join('; ')}.`] : []),
     'Models:',
     ...tableLines({ rows, indent: 2, isAligned: true }, output),
@@ -157,7 +157,8 @@ export function proxyAdvice({
   listen,
   trustedProxies,
 }: Pick<ConfigFile, 'listen' | 'trustedProxies'>): ProxyAdvice | null {
-  if (trustedProxies.length) return { says: `${trustedProxies.join(', ')} may report the addresses of callers.` }
+  if (trustedProxies.length)
+    return { says: `Callers’ addresses are taken from the headers of ${trustedProxies.join(', ')}.` }
   if (!isEveryInterface(listen.host) && !isPublicAddress(listen.host)) return null
   return {
     says: `The service listens on ${listen.host}, which other machines can reach, and trusts no proxy.`,

@@ -80,7 +80,7 @@ async function drafted({ path, env }: ServedBy, { version, changes }: SettingsOr
   const { ChangeRefused, shownText, withChanges } = await import('./settings-edit.ts')
   try {
     const after = withChanges(before, changes)
-    if (after === before) throw refuse('These are the settings already.')
+    if (after === before) throw refuse('The settings already have these values.')
     await checkedWhole(after, env)
     return { before, after, diff: changedLines(shownText(before), shownText(after), contextLines) }
   } catch (error) {
@@ -118,12 +118,12 @@ async function change(
   }
   try {
     const problem = await served.reload()
-    if (problem !== null) return { said: `The file was written, and this process runs by it. ${problem}` }
+    if (problem !== null) return { said: `The file was written, and this process uses it. ${problem}` }
   } catch (error) {
     const why = faultsOf(error)?.[0]?.sentence ?? (error instanceof Error ? error.message : String(error))
-    return { said: `The file was written, but the service still runs by its former settings: ${why}` }
+    return { said: `The file was written, but the service still uses its former settings: ${why}` }
   }
-  return { said: 'The file was written, and the service runs by it. The former file is beside it, ending in .bak.' }
+  return { said: 'The file was written, and the service uses it. The former file is beside it, ending in .bak.' }
 }
 
 /** A new file that is older was left by a process that died. */
@@ -179,7 +179,7 @@ async function orRefuse(run: () => Promise<void>): Promise<void> {
     const { code } = error as NodeJS.ErrnoException
     if (error instanceof OperatorRefused || code === undefined || !writeFailures.has(code)) throw error
     throw refuse(
-      `The service cannot replace its configuration (${code}). Let its user write the file and its folder, or edit the file by hand and send SIGHUP.`,
+      `The service cannot replace its configuration (${code}). Give its user write permission for the file and its folder, or edit the file by hand and send SIGHUP.`,
     )
   }
 }

@@ -126,7 +126,7 @@ export class Peers {
   async reloadOthers(): Promise<string | null> {
     const { answers, silent } = await this.#ask({ do: 'reload' })
     const failed = answers.find(answer => answer.failed !== undefined)?.failed
-    if (failed !== undefined) return `Another worker still runs by its former settings: ${failed}`
+    if (failed !== undefined) return `Another worker still uses its former settings: ${failed}`
     if (silent === 0) return null
     return 'Another worker did not answer in time. Send SIGHUP to the service, and check its log.'
   }

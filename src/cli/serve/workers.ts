@@ -198,7 +198,7 @@ class Workers {
     }
     this.#fail(
       new CliError(
-        `Worker ${number} was replaced ${attempts} times in a row and ended soon each time, so all workers were stopped.`,
+        `Worker ${number} was replaced ${attempts} times in a row and ended soon after each start, so all workers were stopped.`,
         'Its last lines in the log show the reason. Fix it, then start the service again.',
       ),
     )

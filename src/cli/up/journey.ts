@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DataFolder } from '../data/data-folder.ts'
+import { counted } from '../show/counted.ts'
 import { type Assistant, openAssistant, type ToolAnswer, type UserAnswers } from './assistant.ts'
 import type { Report } from './events.ts'
 import type { LocalService } from './local-service.ts'
@@ -239,7 +240,7 @@ class Journey {
     const receipts = kept.receipts.filter(({ at }) => isNew(at))
     // A line begins with its time.
     const charges = kept.charges.filter(line => isNew(line.slice(0, line.indexOf(': '))))
-    const charged = [`${charges.length} charge${charges.length === 1 ? '' : 's'}, with signed receipts`, ...charges]
+    const charged = [`${counted(charges.length, 'charge')}, with signed receipts`, ...charges]
     if (!receipts.length) {
       const detail = 'none: the wallet paid nothing, because there was credit'
       return { costUsd: null, detail: [detail, ...charged].join('\n') }
@@ -250,9 +251,7 @@ class Journey {
     )
     return {
       costUsd: null,
-      detail: [`${receipts.length} payment${receipts.length === 1 ? '' : 's'} of the wallet`, ...rows, ...charged].join(
-        '\n',
-      ),
+      detail: [`${counted(receipts.length, 'payment')} of the wallet`, ...rows, ...charged].join('\n'),
     }
   }
 }

@@ -22,7 +22,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
   if (id === undefined)
     throw wrongUsage(
       resolveCommand,
-      'The ID of the payment is missing; `farebox wallet status` names those that can be resolved',
+      'The ID of the payment is missing; `farebox wallet status` lists those that can be resolved',
     )
   requireTerminal(io, resolveCommand)
   // On Solana the chain shows whether a payment is over; the nodes of `farebox up` are known.
@@ -31,7 +31,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
     if (!payment)
       throw new CliError(
         `There is no payment ${plainText(id).slice(0, 40)}.`,
-        '`farebox wallet status` names what can be resolved.',
+        '`farebox wallet status` lists the payments that can be resolved.',
       )
     const { address, payTo, network, nonce, amountMicroUsd } = payment
     io.output.print(

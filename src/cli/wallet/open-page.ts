@@ -46,7 +46,7 @@ export async function openPage(args: readonly string[], io: CommandIo): Promise<
 
 const ends = {
   unused: 'The link was not opened within five minutes, so it no longer works.',
-  idle: 'The page was not used for half an hour, or was open for eight, so it was closed.',
+  idle: 'The page was closed because it was not used for half an hour, or was open for eight hours.',
 } as const
 
 /** Uses the nodes of the local chains if the wallet belongs to `farebox up`. */

@@ -29,7 +29,7 @@ export async function sendMoney(args: readonly string[], io: CommandIo): Promise
   const [to, amount] = positionals
   if (to === undefined || amount === undefined) throw wrongUsage(command, 'Give an address and an amount')
   if (values.print && values.facilitator !== undefined)
-    throw wrongUsage(command, 'Choose one of `--print` and `--facilitator`')
+    throw wrongUsage(command, 'Use either `--print` or `--facilitator`, not both')
   requireTerminal(io, command)
   return withOwnerSends(io, values.data, async (sends, ownerWallet, place) => {
     const settler = values.print ? null : await settlerFor(values.facilitator, place)

@@ -22,7 +22,7 @@ const options = {
  */
 export async function showReceipts(args: readonly string[], io: CommandIo): Promise<number> {
   const { values } = parseArguments(args, { command, options })
-  if (values.json && values.csv) throw wrongUsage(command, 'Choose one of `--json` and `--csv`')
+  if (values.json && values.csv) throw wrongUsage(command, 'Use either `--json` or `--csv`, not both')
   if (values.refused) return showRefusals(command, values, io)
   return withOwnerWallet(io, values.data, async ownerWallet => {
     const [{ keptCharges }, { newestFirst }] = await Promise.all([

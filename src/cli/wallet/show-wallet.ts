@@ -195,7 +195,7 @@ export async function showAddress(args: readonly string[], io: CommandIo): Promi
   const { rail } = values
   if (rail !== undefined && !rails.some(name => name === rail))
     throw wrongValue(addressCommand, 'rail', rail, '`base` or `solana`')
-  if (values.qr && values.json) throw wrongUsage(addressCommand, 'Choose one of `--qr` and `--json`')
+  if (values.qr && values.json) throw wrongUsage(addressCommand, 'Use either `--qr` or `--json`, not both')
   return withOwnerWallet(io, values.data, async ownerWallet => {
     const addresses = (await addressesOf(ownerWallet)).filter(
       address => rail === undefined || railName(address).toLowerCase() === rail,

@@ -54,11 +54,11 @@ test('all that is well is said in lines', async () => {
     /ok settings: These are set and valid: FAREBOX_API_KEY, FAREBOX_BASE_URL, FAREBOX_DATA, FAREBOX_MAX_DAY_USD\./,
   )
   expect(told).toMatch(/ok who pays: The account of FAREBOX_API_KEY/)
-  expect(told).toMatch(/\(default\); a call without credit tops up by 5\.00 USD without asking/)
+  expect(told).toMatch(/\(default\); if a call needs credit, the wallet buys 5\.00 USD without asking/)
   expect(told).toMatch(/ok caps: .*per payment 5\.00 USD \(default\), in 24 hours 3\.00 USD \(FAREBOX_MAX_DAY_USD\)/)
   expect(told).toMatch(/ok service: .* answers\./)
   expect(told).toMatch(/ok api key: The service accepts it\./)
-  expect(told).toMatch(/ok clock: It agrees with the service’s\./)
+  expect(told).toMatch(/ok clock: It agrees with the service’s clock\./)
   expect(told).toMatch(/ok tools: 20, the default ones: chat, /)
   expect(told).toMatch(/ok files: Files are saved in .*none\/output, because FAREBOX_OUTPUT_DIR is not set/)
   expect(told).not.toMatch(/configuration|ledger/)

@@ -41,7 +41,7 @@ test('--check says what would be served', async () => {
     0,
     [
       'Would serve http://127.0.0.1:8402 on 127.0.0.1:0.',
-      'No top-ups: only `farebox keys` gives credit.',
+      'No top-ups: only operators give credit.',
       'Models:',
       '  one  text  demo',
       '',
@@ -52,7 +52,7 @@ test('--check says what would be served', async () => {
 test('--check tells that a listener which others reach trusts no proxy', async () => {
   const open = config(model('one', '{ engine: demo }')).replace('127.0.0.1:0', '0.0.0.0:0')
   expect((await check(open)).stdout).toContain('trustedProxies')
-  expect((await check(`${open}trustedProxies: [127.0.0.1]\n`)).stdout).toContain('127.0.0.1 may report the addresses')
+  expect((await check(`${open}trustedProxies: [127.0.0.1]\n`)).stdout).toContain('from the headers of 127.0.0.1')
   const wrong = await check(`${open}trustedProxies: [proxy.internal]\n`)
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('such as 127.0.0.1 or 10.0.0.0/8')])
 })

@@ -295,15 +295,15 @@ test('where only another process cannot load what was written, the answer says s
   const reload = async () => 'Another worker did not answer.'
   const file = settingsFileOf({ path, env, started: config.file, loaded: () => version, reload })
   const { said } = await file.change({ version, changes: [price('1')] }, async () => {})
-  expect(said).toMatch(/this process runs by it\. Another worker did not answer\./)
+  expect(said).toMatch(/this process uses it\. Another worker did not answer\./)
 })
 
 test('a service that cannot load what was written says so', async () => {
   const { config, version } = await loadVersion(path, env)
-  const reload = () => Promise.reject(new Error('A first model of video needs a restart.'))
+  const reload = () => Promise.reject(new Error('Adding the first video model needs a restart.'))
   const file = settingsFileOf({ path, env, started: config.file, loaded: () => version, reload })
   const { said } = await file.change({ version, changes: [price('1')] }, async () => {})
   expect(said).toBe(
-    'The file was written, but the service still runs by its former settings: A first model of video needs a restart.',
+    'The file was written, but the service still uses its former settings: Adding the first video model needs a restart.',
   )
 })

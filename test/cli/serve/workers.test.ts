@@ -82,7 +82,7 @@ test('one that ends again and again before it serves is started less and less of
   const of = (what: string) => told.filter(line => line.what === what)
   expect(of('A worker ended before it was ready.').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
   expect(
-    of('Worker 2 was replaced 4 times in a row and ended soon each time, so all workers were stopped.'),
+    of('Worker 2 was replaced 4 times in a row and ended soon after each start, so all workers were stopped.'),
   ).toHaveLength(1)
   const starts = of('failed start').map(({ atMs }) => atMs)
   const pauses = starts.slice(1).map((atMs, index) => atMs - (starts[index] ?? 0))
