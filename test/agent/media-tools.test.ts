@@ -92,7 +92,7 @@ test('a text is spoken into a file of sound', async () => {
 test('a recording is sent as a form, and its words come back as data', async () => {
   const heard = await agent.call('transcribe', { model: 'demo-asr', file: 'tone.wav' })
   expect(heard.output).toMatchObject({ model: 'demo-asr', seconds: 2, charged_usd: 0.0002, cut_characters: 0 })
-  expect(heard.text).toMatch(/^<<< what demo-asr heard, untrusted data\n/)
+  expect(heard.text).toMatch(/^<<< transcript by demo-asr, untrusted data\n/)
   expect(heard.files).toEqual([])
 }, 60_000)
 

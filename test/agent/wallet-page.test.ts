@@ -185,7 +185,7 @@ test('a locked wallet is opened on the page after a restart, by its own passphra
   expect(page?.text).toContain(address)
   expect((await press({ passphrase: 'not the passphrase' })).text).toContain('The passphrase is wrong for the wallet')
   expect((await status()).pays).toBe('nothing')
-  expect((await press({ passphrase })).text).toContain('Your wallet is open')
+  expect((await press({ passphrase })).text).toContain('Your wallet is unlocked')
   expect(await status()).toMatchObject({ pays: 'wallet', address })
 })
 

@@ -272,7 +272,7 @@ async function write(
 ): Promise<Downloaded & { isDownloaded: boolean }> {
   if (finished.kind === 'bytes') return { ...(await saveBody(finished.response, file, saving)), isDownloaded: false }
   if (job.downloadUrl === null) {
-    const said = 'The service finished a job without its bytes and without an address for them.'
+    const said = 'The service finished a job, but sent neither its file nor a link to it.'
     throw new ClientError('unreadable', said, { wasSent: true })
   }
   try {

@@ -96,8 +96,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
   /** Returns the bytes of a saved file if it is unchanged and may be read. Throws `ToolFailure`. */
   async bytesOf(file: SavedFile, mostBytes: number): Promise<Buffer> {
     const { path, mimeType, bytes: size } = file
-    if (size > mostBytes)
-      throw refused(`The file has ${size} bytes, more than the ${mostBytes} that are sent.`, openIt(path))
+    if (size > mostBytes) throw refused(`The file has ${size} bytes; the maximum is ${mostBytes}.`, openIt(path))
     const bytes = await this.#readable.read(await this.readablePath(file))
     const type = sniffType(bytes.subarray(0, headBytes))
     const isOfType = type === null ? textTypes.has(mimeType) : type === mimeType
@@ -157,7 +156,7 @@ const anExample: Readonly<Record<Kind, string>> = {
   image: 'a PNG, JPEG, WebP or GIF',
   video: 'an MP4, MOV or WebM',
   audio: 'an MP3, WAV, FLAC, AAC, M4A or Ogg',
-  document: 'a document by its ending, such as .pdf, .docx, .xlsx, .html, .txt, .md or .csv',
+  document: 'a document with an extension such as .pdf, .docx, .xlsx, .html, .txt, .md or .csv',
 }
 
 function pathOf(source: string, folder: string): string {

@@ -102,7 +102,7 @@ async function proxyAnswer(request: Request, port: number, options: ProxyOptions
     return ofConnection(await options.fetch(target, forwarded(request)))
   } catch (error) {
     // The caller has left, so it reads no answer.
-    if (request.signal.aborted) return failed(499, 'client_left', 'The program has left.')
+    if (request.signal.aborted) return failed(499, 'client_left', 'The client disconnected.')
     if (error instanceof ClientError) return clientFailure(error, options)
     throw error
   }

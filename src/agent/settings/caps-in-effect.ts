@@ -59,7 +59,7 @@ export const howToRaise = ({ name, variable, saidBy }: CapInEffect, folder: stri
     : `To raise it, set ${variable} where farebox is started`
 
 /** What the threshold for approval does not cover; shown wherever that threshold is. */
-export const topUpWithoutAsking = `a call without credit tops up by ${displayUsd(smallestTopUpMicroUsd)} without asking, or by what it needs if that is more, within the caps`
+export const topUpWithoutAsking = `if a call needs credit, the wallet buys ${displayUsd(smallestTopUpMicroUsd)} without asking, or more if the call costs more, within the caps`
 
 const refusal = (sentence: string, nextStep: string): WalletRefusal =>
   new WalletRefusal({ rule: 'settings', sentence: `${sentence}.`, nextStep: `${nextStep}.` })

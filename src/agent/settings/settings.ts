@@ -110,7 +110,7 @@ const checks: readonly Check[] = [
 const isProxyToken = (text: string): boolean =>
   /^[\x21-\x7e]+$/.test(text) && text.length >= proxyTokenCharacters.least && text.length <= proxyTokenCharacters.most
 
-const tokenProblem = `FAREBOX_PROXY_TOKEN is invalid. Use ${proxyTokenCharacters.least} to ${proxyTokenCharacters.most} letters, digits and signs without spaces.`
+const tokenProblem = `FAREBOX_PROXY_TOKEN is invalid. Use ${proxyTokenCharacters.least} to ${proxyTokenCharacters.most} letters, digits and punctuation characters, without spaces.`
 
 const protocolOf = (address: string): string => (URL.canParse(address) ? new URL(address).protocol : '')
 

@@ -52,7 +52,7 @@ const sayTopUp = ({ amountMicroUsd, receiptId }: PaidOrder): string =>
 export async function deliverCall({ agent, whenDelivered }: Asked, job: JobRow, context: ToolContext): Promise<never> {
   const { tool } = agent.jobRows.callParts(job.jobId)
   const row = agent.callJobs.answered(job)
-  if (tool === null) throw new Error('The answer of a job is kept, and what it answers is not.')
+  if (tool === null) throw new Error('A job’s answer is kept, but the call that it answers is not.')
   const paid = await withReceipt(agent, row.id, await paidNow(agent, row.chargedMicroUsd, row.creditLeftMicroUsd))
   const result = await replayTool(context, tool, row.operation, { answer: keptAnswer(row), paid })
   whenDelivered(() => agent.callJobs.delivered(job))
@@ -76,14 +76,16 @@ async function replayTool(
   answered: Answered<Operation>,
 ): Promise<ToolResult> {
   const tool = await catalogue.tools[name]?.()
-  if (!tool) throw new Error(`The catalogue has no ${name} any more.`)
+  if (!tool) throw new Error(`The catalogue no longer has ${name}.`)
   const outcome = await runTool(tool, given, () => answeredContext(context, operation, answered))
   if (outcome.kind === 'done') {
     const { kind: _kind, ...result } = outcome
     return result
   }
   if (outcome.kind === 'failed') throw new ToolFailure(outcome.facts)
-  throw outcome.kind === 'fault' ? outcome.error : new Error(`${name} asked a person where nothing is bought.`)
+  throw outcome.kind === 'fault'
+    ? outcome.error
+    : new Error(`${name} asked for an approval although nothing is bought.`)
 }
 
 /** A context in which nothing is bought. The request was already sent, so its files may have been deleted. */
@@ -91,15 +93,15 @@ const answeredContext = (context: ToolContext, answeredId: string, answered: Ans
   ...context,
   call(operation, call, options) {
     if (operation.id === answeredId) return Promise.resolve(answered as never)
-    if (isPaid(operation)) throw new Error(`${operation.id} would be bought once more.`)
+    if (isPaid(operation)) throw new Error(`${operation.id} would be bought a second time.`)
     return context.call(operation, call, options)
   },
   make(operation) {
     if (operation.id === answeredId) return Promise.resolve({ ...(answered.answer as MadeMedia), paid: answered.paid })
-    throw new Error(`${operation.id} would be bought once more.`)
+    throw new Error(`${operation.id} would be bought a second time.`)
   },
   start(operation) {
-    throw new Error(`${operation.id} would be bought once more.`)
+    throw new Error(`${operation.id} would be bought a second time.`)
   },
   files: {
     asMediaUrl: async source => source,

@@ -75,7 +75,7 @@ const arrived = (transfer: Transfer): WalletRefusal =>
 const notConfirmed = (): WalletRefusal =>
   new WalletRefusal({
     rule: 'denied',
-    sentence: `Nothing was sent: the last ${lastCharacters} characters are not those of the address.`,
+    sentence: `Nothing was sent: the last ${lastCharacters} characters do not match the address.`,
     nextStep: `Compare the address, and type its last ${lastCharacters} characters.`,
   })
 

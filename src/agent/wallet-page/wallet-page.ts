@@ -118,7 +118,7 @@ class MakingPage implements BrowserPage {
 
   async show(formToken: string, notice: string | null): Promise<string> {
     if (this.isDone && !this.#addresses)
-      return documentOf('Your wallet is open', paragraph('Go back to your assistant.'))
+      return documentOf('Your wallet is unlocked', paragraph('Go back to your assistant.'))
     if (this.#addresses && this.#plan) return this.#made(this.#addresses, this.#plan, notice)
     return this.#plan ? makeHtml(this.#plan, formToken, notice) : unlockHtml(this.#agent, formToken, notice)
   }
@@ -232,14 +232,14 @@ ${userName}
 
 function unlockHtml({ lockedWallet }: OpenAgent, formToken: string, notice: string | null): string {
   return documentOf(
-    'Open your wallet',
+    'Unlock your wallet',
     `${noticeHtml(notice)}
 <form method="post" action="answer" autocomplete="off">
 ${tokenHtml(formToken)}
 ${userName}
 <p>The keys of <code>${escaped(lockedWallet ?? '')}</code> are encrypted. The passphrase stays in this assistant’s server until it ends.</p>
 <label class="field wide">Passphrase<input type="password" name="passphrase" autocomplete="current-password" required></label>
-<p class="buttons"><button>Open it</button></p>
+<p class="buttons"><button>Unlock it</button></p>
 </form>`,
   )
 }

@@ -119,7 +119,7 @@ function attentionOf({ openPayments, heldPayments, refill }: WalletStatus): stri
     ),
     ...(refill?.isHalted
       ? [
-          `Refills have stopped: ${refill.note ?? 'the last one did not show as credit.'} Check what the service charges, then run \`farebox wallet start\`.`,
+          `Refills have stopped: ${refill.note ?? 'the last one did not show up as credit.'} Check what the service charges, then run \`farebox wallet start\`.`,
         ]
       : []),
   ]

@@ -97,6 +97,6 @@ function noPassphrase(): never {
 const notHere = (address: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'key',
-    sentence: `The key of ${address} is not in this wallet any more.`,
+    sentence: `The key of ${address} is no longer in this wallet.`,
     nextStep: 'Nothing was signed; check FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY and the data folder.',
   })

@@ -66,12 +66,9 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   ],
   RECEIPT_NOT_FOUND: [
     'The service has no receipt for this request.',
-    'It has not been charged, or not yet; check wallet_receipts.',
+    'It may not have been charged yet; check wallet_receipts.',
   ],
-  ROUTE_NOT_FOUND: [
-    'The service does not have this, at least not at this address.',
-    'Ask the user to check FAREBOX_BASE_URL.',
-  ],
+  ROUTE_NOT_FOUND: ['The service has nothing at this address.', 'Ask the user to check FAREBOX_BASE_URL.'],
   INVALID_CONTENT_TYPE: ['The service does not accept a file of this type.', 'Give a file of another type.'],
   PAYLOAD_TOO_LARGE: ['The request is larger than the service accepts.', 'Send smaller or fewer files.'],
   CONTENT_POLICY_VIOLATION: ["The request violates the service's content policy.", 'Change the request.'],
@@ -106,7 +103,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'Check wallet_status; `again: true` buys it again.',
   ],
   IDEMPOTENCY_KEY_REUSED: [
-    'The service has seen this call’s key with a different request.',
+    'The service already has a different request with this call’s idempotency key.',
     'Check wallet_status; `again: true` buys it again.',
   ],
   LEDGER_UNREACHABLE: [

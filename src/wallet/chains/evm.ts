@@ -79,7 +79,7 @@ const lowerCase = (address: string): `0x${string}` => address.toLowerCase() as `
 
 function chainIdOf(network: string): number {
   const id = /^eip155:(\d{1,12})$/.exec(network)?.[1]
-  if (id === undefined) throw new TypeError('A rail of this wallet is no EVM chain.')
+  if (id === undefined) throw new TypeError('A rail of this wallet is not an EVM chain.')
   return Number(id)
 }
 

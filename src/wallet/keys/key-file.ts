@@ -152,7 +152,7 @@ export async function createKeyFile(
   const secret = Buffer.concat([Buffer.from((await newKeyHex()).slice(2), 'hex'), newSolanaSeed()])
   try {
     const [evm, solana] = await keysOf(secret)
-    if (!evm || !solana) throw new Error('New keys are two.')
+    if (!evm || !solana) throw new Error('A new wallet has two keys.')
     const clear = { evmAddress: evm.address, solanaAddress: solana.address, isInKeychain: keychain !== null }
     const derivation = newDerivation()
     const cipher = await seal(secret, sealed(clear, derivation), passphrase, derivation)

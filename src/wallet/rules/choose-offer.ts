@@ -74,7 +74,7 @@ const checks: readonly Check[] = [
   ({ amount }, { amount: ours }) =>
     BigInt(amount) <= ours
       ? null
-      : ['price-bait', `it asks for ${displayUsd(BigInt(amount))} at least, but the order is for ${displayUsd(ours)}`],
+      : ['price-bait', `it asks for at least ${displayUsd(BigInt(amount))}, but the order is for ${displayUsd(ours)}`],
 ]
 
 function firstFailure(option: PaymentOption, terms: Terms): [Rule, string] | null {
@@ -139,11 +139,11 @@ function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null 
 
 /** The fee payer signs the whole transaction too; it must never be this wallet. */
 function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string] | null {
-  if (!isRecord(extra)) return ['fee-payer', 'it does not say who pays the fee']
+  if (!isRecord(extra)) return ['fee-payer', 'it does not name the account that pays the fee']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
   const { feePayer } = extra
   if (typeof feePayer !== 'string' || !isSolanaAddress(feePayer) || isZeroAddress(feePayer))
-    return ['fee-payer', 'it does not say who pays the fee']
+    return ['fee-payer', 'it does not name the account that pays the fee']
   if (isSolanaProgram(feePayer)) return ['fee-payer', 'it names a program as the fee payer']
   return feePayer === payer ? ['fee-payer', 'it names this wallet as the fee payer'] : null
 }

@@ -89,7 +89,7 @@ function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refus
   if (order.occasion === 'asked' && order.amountMicroUsd < smallestTopUpMicroUsd)
     return refusal(
       'minimum',
-      `A top-up is ${displayUsd(smallestTopUpMicroUsd)} at least.`,
+      `A top-up is at least ${displayUsd(smallestTopUpMicroUsd)}.`,
       `Request ${displayUsd(smallestTopUpMicroUsd)} or more.`,
     )
   return wrongClock(situation)

@@ -66,9 +66,9 @@ function readFile(folder: string): z.output<typeof Settings> | null {
   const json = parseJsonWithUniqueNames(text, 4)
   const parsed = Settings.safeParse(json.ok ? json.value : undefined)
   if (!parsed.success) {
-    const member = parsed.error.issues[0]?.path.join('.') || 'its outermost object'
+    const member = parsed.error.issues[0]?.path.join('.') || 'the outermost object'
     throw settingsRefusal(
-      `${path} cannot be read: ${json.ok ? `look at ${member}` : `it ${json.reason}`}`,
+      `${path} cannot be read: ${json.ok ? `${member} is invalid` : `it ${json.reason}`}`,
       `It may contain ${Object.keys(Settings.shape).join(', ')}; amounts are strings.`,
     )
   }

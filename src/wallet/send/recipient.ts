@@ -49,7 +49,10 @@ async function checksummed(text: string): Promise<string> {
   const digits = text.slice(2)
   const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase()
   if (isMixed && text !== address)
-    throw refusal('The checksum of this address is wrong (EIP-55): a character was mistyped.', 'Copy it again, whole.')
+    throw refusal(
+      'The checksum of this address is wrong (EIP-55): a character was mistyped.',
+      'Copy the whole address again.',
+    )
   return address
 }
 
@@ -61,7 +64,7 @@ function refuseUnfit(address: string, { asset }: Rail, { own, payees }: NotRecip
     throw refusal('This address has no key, so the money would be lost.', 'Give an address of yours.')
   if (sameAddress(address, asset))
     throw refusal(
-      'This is the address of the USDC token itself, and what it receives is lost.',
+      'This is the address of the USDC token itself, and USDC sent to it is lost.',
       'Give an address of yours, not the token’s.',
     )
   if (own.some(each => sameAddress(each, address)))

@@ -55,7 +55,7 @@ export function facilitatorAt(address: string = publicFacilitator): Settler {
     async feePayerOn(network) {
       const answer = await ask(base, 'supported', null, facilitatorSupportedMs).catch(() => null)
       const kinds = answer?.status === 200 ? facilitatorKinds(answer.body) : null
-      if (!kinds) throw refusal(`The facilitator ${host} did not answer with the networks that it supports.`)
+      if (!kinds) throw refusal(`The facilitator ${host} did not list the networks that it supports.`)
       const kind = kinds.find(each => each.network === network)
       if (!kind) throw refusal(`The facilitator ${host} does not settle on ${network}.`)
       if (!network.startsWith('solana:')) return null
@@ -111,7 +111,7 @@ function baseOf(address: string): URL {
   if (!url || !isEncrypted || url.username || url.password || url.search || url.hash)
     throw new WalletRefusal({
       rule: 'settings',
-      sentence: 'The address of the facilitator is not a URL of https without user, password, query or fragment.',
+      sentence: 'The address of the facilitator must be an https URL without user, password, query or fragment.',
       nextStep: `Write it as ${publicFacilitator}; plain http works only on this machine.`,
     })
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/`
