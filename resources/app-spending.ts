@@ -25,7 +25,7 @@ function statusOf(data) {
   const chains = Object.entries(data.on_chain ?? {}).map(([chain, { address, usdc, unknown_because: why }]) => ['On ' + chain, (usdc === null ? 'unknown' + (why ? ', because ' + why : '') : usd(usdc) + 'C') + ', ' + address])
   const asks = caps && [
     'A call or a requested top-up above ' + usd(caps.ask_above) + ' needs your approval.',
-    (data.next_payment_asks ? 'So does the first payment. After that, a' : 'A') + ' call without credit tops up by ' + usd(${topUpUsd.minimum}) + ' without asking, or by what it needs if that is more, within the caps.',
+    (data.next_payment_asks ? 'So does the first payment. After that, if' : 'If') + ' a call needs credit, the wallet buys ' + usd(${topUpUsd.minimum}) + ' without asking, or more if the call costs more, within the caps.',
   ]
   return element(
     'section',

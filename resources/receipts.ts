@@ -5,7 +5,7 @@ import { chargeOutput, receiptOutput } from '#toolkit/output/receipt.ts'
 export default defineResource({
   name: 'receipts',
   title: 'Receipts',
-  description: 'The newest what the wallet paid and what services charged.',
+  description: 'The newest payments of the wallet, and the newest charges of services.',
   uri: 'farebox://receipts',
   mimeType: 'application/json',
   needs: ['wallet_receipts'],

@@ -14,7 +14,7 @@ export default defineTool({
   isDefault: false,
   title: 'Create embeddings',
   description:
-    'Turns texts into vectors for search or clustering, saved as JSON: an array of arrays in the same order. To answer a question about a text, use chat. Paid by tokens.',
+    'Turns texts into vectors for search or clustering, saved as JSON: an array of arrays in the same order. To answer a question about a text, use chat. Paid per token.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Id from models_find.'),

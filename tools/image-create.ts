@@ -26,7 +26,7 @@ export default defineTool({
     style_preset: plainText(z.string().min(1).max(200)).optional().describe('A wrong value lists the valid ones.'),
     seed: plainNumber(seed).optional().describe('The same seed draws the same image.'),
     variants: z.number().int().min(1).max(4).optional().describe('How many; each is charged.'),
-    format: ImageFormat.optional().describe('Of the file.'),
+    format: ImageFormat.optional().describe('File format.'),
     preview: previewArgument.describe('false shows none.'),
     again: againArgument,
   }),

@@ -42,7 +42,7 @@ export default defineTool({
     const notes = [
       ...(source === 'answers' ? [observed] : []),
       ...(part !== '' && found.length === 0
-        ? [`No model with a limit has "${untrustedId(part)}" in its id; models_find has the ids.`]
+        ? [`No model with a limit has "${untrustedId(part)}" in its id; models_find lists the ids.`]
         : []),
     ]
     return {

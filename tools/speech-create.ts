@@ -21,7 +21,7 @@ export default defineTool({
     model: z.string().min(1).describe('Of type tts, from models_find.'),
     text: asked.input.describe('What to say.'),
     voice: plainText(asked.voice).optional().describe('From models_find.'),
-    format: FileFormat.optional().describe('Of the file.'),
+    format: FileFormat.optional().describe('File format.'),
     speed: plainNumber(asked.speed).optional().describe('1 is normal.'),
     language: plainText(asked.language).optional().describe('Such as en.'),
     prompt: plainText(asked.prompt).optional().describe('How to speak, such as: very happy.'),

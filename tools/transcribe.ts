@@ -44,8 +44,8 @@ export default defineTool({
 
   say: output =>
     [
-      sayLongText(`what ${output.model} heard`, output),
-      ...(output.seconds === null ? [] : [`The recording has ${output.seconds} s.`]),
+      sayLongText(`transcript by ${output.model}`, output),
+      ...(output.seconds === null ? [] : [`The recording is ${output.seconds} s long.`]),
       sayPaid(output),
     ].join('\n'),
   files: filesOfText,

@@ -17,7 +17,7 @@ export default defineTool({
   isDefault: false,
   title: 'Report what was spent',
   description:
-    'Sums up charges by day and by model. For individual payments and charges, use wallet_receipts. An API key must be an ADMIN key. Free.',
+    'Adds up charges by day and by model. For individual payments and charges, use wallet_receipts. An API key must be an ADMIN key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     days: z

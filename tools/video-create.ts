@@ -12,7 +12,7 @@ export default defineTool({
   set: 'video',
   title: 'Create a video',
   description:
-    'Starts a paid video job and returns its job_id at once; then call job_wait. Videos cost the most, so call estimate first. An image with a face may need the user’s consent, which is requested.',
+    'Starts a paid video job and returns its job_id at once; then call job_wait. Videos cost the most, so call estimate first. If an image shows a face, the user may be asked for consent.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     ...videoChoices,
@@ -39,7 +39,9 @@ export default defineTool({
     again: z
       .boolean()
       .optional()
-      .describe('true buys another; otherwise a repeat within 10 minutes returns the unsaved job.'),
+      .describe(
+        'true buys another; otherwise a repeat within 10 minutes returns the same job until its file is saved.',
+      ),
   }),
   modelType: 'video',
   app: 'media',

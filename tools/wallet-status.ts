@@ -32,7 +32,7 @@ export default defineTool({
       lines.push(
         `${spent.reserved > 0 ? 'Paid or reserved' : 'Paid'} today ${sayUsd(spent.today)} of ${sayUsd(caps.per_day)}, in total ${sayUsd(spent.total)} of ${sayUsd(caps.total)}.${spent.reserved > 0 ? ` Of the total, ${sayUsd(spent.reserved)} is only reserved: it may not have been paid.` : ''}`,
         `A payment is at most ${sayUsd(caps.per_payment)}, a call at most ${sayUsd(caps.per_call)}. A call or a requested top-up above ${sayUsd(caps.ask_above)} needs the user’s approval.`,
-        status.next_payment_asks ? `So does the first payment. After that, a ${withoutAsking}` : `A ${withoutAsking}`,
+        status.next_payment_asks ? `So does the first payment. After that, if ${withoutAsking}` : `If ${withoutAsking}`,
       )
     }
     if (status.refill_usd)
@@ -49,7 +49,7 @@ export default defineTool({
 })
 
 /** After a 402: the least that services sell. */
-const withoutAsking = `call without credit tops up by ${sayUsd(topUpUsd.minimum)} without asking, or by what it needs if that is more, within the caps.`
+const withoutAsking = `a call needs credit, the wallet buys ${sayUsd(topUpUsd.minimum)} without asking, or more if the call costs more, within the caps.`
 
 interface Seen {
   age_seconds?: number | undefined

@@ -265,7 +265,7 @@ function argumentTable(schema: object): string[] {
   })
   if (rows.length === 0) return ['It takes no arguments.']
   const line = (cells: readonly string[]) => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [[line(['Argument', 'Type', 'Allowed', 'What it is']), '|---|---|---|---|', ...rows.map(line)].join('\n')]
+  return [[line(['Argument', 'Type', 'Allowed', 'Description']), '|---|---|---|---|', ...rows.map(line)].join('\n')]
 }
 
 /** The page of every command, as `farebox help` prints it. */

@@ -23,7 +23,7 @@ export interface ToolContext {
    * call.
    */
   estimate(tool: string, given: unknown): Promise<Estimate>
-  /** Returns every model of the service, at most some minutes old. */
+  /** Returns every model of the service, at most a few minutes old. */
   models(): Promise<readonly ModelRecord[]>
   /** The images and audio that the caller shows inline; absent for a program, which reads the files. */
   shows?: MediaBounds | undefined

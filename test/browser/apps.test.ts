@@ -146,7 +146,7 @@ withChromium('the views of MCP Apps, in a host', browser => {
     const { page, view, requests, complaints } = await shown(connection, {
       ...{ tool: 'image_create', arguments: { model: 'demo-imag', prompt: 'x' } },
     })
-    await view.getByRole('heading', { name: 'It did not work' }).waitFor()
+    await view.getByRole('heading', { name: 'The call failed' }).waitFor()
     expect(await view.locator('main').innerText()).toMatch(/no model demo-imag\.[\s\S]*demo-image/)
     await isQuiet(page, requests, complaints, 'failure')
   }, 60_000)

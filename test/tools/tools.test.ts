@@ -245,7 +245,7 @@ test('limits of one model, with what is left of them and the tier', async () => 
 test('limits of a model that is not there say so', async () => {
   const { output, text } = await call('limits', { model: 'zzz' })
   expect(output).toMatchObject({ found: 0, models: [] })
-  expect(text).toContain('No model with a limit has "zzz" in its id; models_find has the ids.')
+  expect(text).toContain('No model with a limit has "zzz" in its id; models_find lists the ids.')
 })
 
 test('limits of a service that lists none are those of its last answers, and it says so', async () => {
@@ -277,8 +277,8 @@ test('wallet_status names the caps', async () => {
 })
 
 test.each([
-  [true, 'So does the first payment. After that, a call without credit tops up by 5.00 USD'],
-  [false, 'A call without credit tops up by 5.00 USD'],
+  [true, 'So does the first payment. After that, if a call needs credit, the wallet buys 5.00 USD'],
+  [false, 'If a call needs credit, the wallet buys 5.00 USD'],
 ])(
   'wallet_status says beside what asks that a 402 is paid without asking (the first payment asks: %s)',
   async (asksNextPayment, says) => {
@@ -286,7 +286,7 @@ test.each([
     const { output, text } = await call('wallet_status', {}, { wallet: { status } })
     expect(output.next_payment_asks).toBe(asksNextPayment)
     expect(text).toContain('A call or a requested top-up above 1.00 USD needs the user’s approval.')
-    expect(text).toContain(`${says} without asking, or by what it needs if that is more, within the caps.`)
+    expect(text).toContain(`${says} without asking, or more if the call costs more, within the caps.`)
   },
 )
 

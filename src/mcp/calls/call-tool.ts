@@ -179,7 +179,7 @@ async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefin
   const whenDelivered = (run: () => void) => void delivered.push(run)
   try {
     const tool = await mcp.catalogue.tools[name]?.()
-    if (!tool) throw new Error(`The listing has ${name}, the catalogue has not.`)
+    if (!tool) throw new Error(`The listing has ${name}, but the catalogue does not.`)
     const filling = fillIn(tool.userFills, { ...call, before })
     if (filling.kind !== 'given') return filling
     const { given, filled } = filling

@@ -67,7 +67,7 @@ async function getPrompt(
   { given, declared, context }: PromptCall,
 ): Promise<GetPromptResult | InputRequiredResult> {
   const prompt = await prompts[listed.name]?.()
-  if (!prompt) throw new Error(`The listing has ${listed.name}, the catalogue has not.`)
+  if (!prompt) throw new Error(`The listing has ${listed.name}, but the catalogue does not.`)
   // Validate the given arguments before asking the user for the rest.
   checked(listed.name, prompt.arguments.partial(), given)
   const form = missing(listed, given)
@@ -114,7 +114,7 @@ async function readResource(
   if (!found) throw nothingThere(uri, listing)
   return inOurWords(mcp, { where: found.name, signal: context.mcpReq.signal }, async () => {
     const resource = await mcp.catalogue.resources[found.name]?.()
-    if (!resource) throw new Error(`The listing has ${found.name}, the catalogue has not.`)
+    if (!resource) throw new Error(`The listing has ${found.name}, but the catalogue does not.`)
     const content = await readContent(mcp, resource, found.value, context)
     if (!content) throw nothingThere(uri, listing)
     return {

@@ -134,7 +134,7 @@ const approvalOf = data =>
   )
 
 const failureOf = (data, text) =>
-  element('section', element('h1', 'It did not work'), paragraph(data.message ?? text), data.service_said ? element('pre', data.service_said) : null, paragraph(data.next_step ?? ''), paidOf(data))
+  element('section', element('h1', 'The call failed'), paragraph(data.message ?? text), data.service_said ? element('pre', data.service_said) : null, paragraph(data.next_step ?? ''), paidOf(data))
 
 const textOf = result => (result.content ?? []).flatMap(block => (block.type === 'text' ? [block.text] : [])).join('\\n')
 
