@@ -39,7 +39,7 @@ function Sections({ page, refresh }: { page: CustomerPage; refresh(): Promise<vo
       </h2>
       <p class="quiet">
         <code>{customer.customer}</code> · since {utcTime(customer.createdAtMs)} · plan{' '}
-        {customer.plan ?? 'of the configuration'}
+        {customer.plan ?? 'from the configuration'}
         {customer.email && ` · ${customer.email}`}
       </p>
       {customer.note && <p>{customer.note}</p>}

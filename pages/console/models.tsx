@@ -87,9 +87,8 @@ export function ModelsPage(): JSX.Element {
       />
       {may('owner') && (
         <p class="quiet">
-          Video and music have no <em>Try</em>, because each call of theirs takes minutes and costs as much as a
-          customer’s. Models that need a file, such as an image to edit, have none either. Buy one with a key of your
-          own, in a client.
+          Video and music cannot be tried here, because each call takes minutes and costs as much as a customer’s. Nor
+          can models that need a file, such as an image to edit. To test one, call it with an API key of your own.
         </p>
       )}
       {open && <TryDialog engine={open} show={made => (tried.value = made)} close={() => (trying.value = null)} />}
@@ -147,8 +146,8 @@ function TryDialog({ engine, show, close }: TryDialogProps): JSX.Element {
   return (
     <DialogForm title={`Try ${upstream} of ${model}`} action="Send one request" submit={send} close={close}>
       <p>
-        The service sends {trials[type] ?? 'one request of a few tokens'} to this engine. No customer is charged. If the
-        engine is one that you pay for, its provider charges you for it.
+        The service sends {trials[type] ?? 'one request of a few tokens'} to this engine. No customer is charged. If you
+        pay a provider for this engine, the provider charges you.
       </p>
       <p class="quiet">It waits {type in trials ? 60 : 20} seconds at most, and is written to the audit log.</p>
     </DialogForm>

@@ -231,7 +231,7 @@ function Times({ live }: { live: LiveFigures }): JSX.Element {
           ]}
           rows={live.byCustomer}
           keyOf={({ customer }) => customer}
-          empty="No customer called."
+          empty="No customer made a call."
         />
       </section>
     </div>

@@ -102,7 +102,7 @@ function SetDialog({ tell, close }: Pick<PasswordProps, 'tell'> & { close(): voi
         />
       </label>
       <label>
-        The same again <input name="again" type="password" autocomplete="new-password" required maxLength={most} />
+        Repeat the password <input name="again" type="password" autocomplete="new-password" required maxLength={most} />
       </label>
       <CodeField />
     </DialogForm>

@@ -199,9 +199,7 @@ function ModelDialog({
       {prices.map(price => (
         <PriceField key={price.name} price={price} />
       ))}
-      {prices.some(({ isOptional }) => isOptional) && (
-        <p class="quiet">Leave an optional price empty to remove it, or not to have it.</p>
-      )}
+      {prices.some(({ isOptional }) => isOptional) && <p class="quiet">Leave an optional price empty to set none.</p>}
       <label>
         <input name="isOn" type="checkbox" checked={isOn} /> Sold to callers
       </label>

@@ -146,8 +146,8 @@ function refusedIn({ status, headers }: Response, body: unknown): Refused {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   const later = seconds > 1 ? `Try again in ${seconds} seconds.` : 'Try again in a moment.'
   if (typeof error === 'string') return { happened: error.replace(/[.]?$/, '.'), next: later }
-  if (status >= 500) return { happened: 'The service, or a proxy before it, failed.', next: later }
-  return { happened: `A proxy before the service refused this request (${status}).`, next: 'Reload the page.' }
+  if (status >= 500) return { happened: 'The service, or a proxy in front of it, failed.', next: later }
+  return { happened: `A proxy in front of the service refused this request (${status}).`, next: 'Reload the page.' }
 }
 
 /** The message for any thrown error. */

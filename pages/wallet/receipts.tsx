@@ -56,7 +56,7 @@ const meanings: Readonly<Record<string, string>> = {
   unsigned: 'the service sent no receipt',
   confirmed: 'credited by the service',
   unknown: 'no answer yet',
-  dead: 'never took place, or given up',
+  dead: 'did not take place, or was abandoned',
 }
 
 const bad = ['differs', 'unverified', 'unknown']

@@ -85,7 +85,7 @@ withChromium('signing in to the console in a browser', browser => {
       await expectNoFinding(view)
       expect(await isWide()).toBe(false)
       await dialog.getByLabel('Password, 12 characters').fill('a sentence that ada knows')
-      await dialog.getByLabel('The same again').fill('a sentence that ada knows')
+      await dialog.getByLabel('Repeat the password').fill('a sentence that ada knows')
       const used = Math.floor(Date.now() / 30_000)
       const code = totpCode(secret, used)
       await dialog.getByRole('textbox', { name: 'Code' }).fill(`${code.slice(0, 3)} ${code.slice(3)}`)

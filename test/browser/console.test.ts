@@ -148,7 +148,7 @@ withChromium('the console in a browser', browser => {
     ] as const) {
       await view.getByRole('button', { name: `Try near of ${model}` }).click()
       const dialog = view.getByRole('dialog', { name: `Try near of ${model}` })
-      await dialog.getByText('its provider charges you').waitFor()
+      await dialog.getByText('the provider charges you').waitFor()
       await dialog.getByRole('button', { name: 'Send one request' }).click()
       await said(view, new RegExp(`^near of ${model}: works after .* It answered\\.$`))
       if (isShown) await expect.poll(() => view.evaluate(isShown), { timeout: 30_000 }).toBe(true)
@@ -181,7 +181,7 @@ withChromium('the console in a browser', browser => {
     if (folder) await view.screenshot({ path: join(folder, 'console-settings-change-light.png') })
     await review.getByLabel('Reason').fill('A cheaper engine')
     await review.getByRole('button', { name: 'Write and reload' }).click()
-    await said(view, /^The file was written, and the service runs by it/)
+    await said(view, /^The file was written, and the service uses it/)
     expect(await served.configText()).toBe(before.replace('0.40', '0.35'))
     await view.getByRole('button', { name: 'Change demo-chat' }).click()
     await view.getByLabel('cachedInputPerMillionUsd (optional)').fill('0.05')

@@ -83,7 +83,7 @@ withChromium('an operator’s hour', browser => {
     expect(await review.locator('.fresh').innerText()).toContain('outputPerMillionUsd: 2000 ')
     await review.getByLabel('Reason').fill('a better engine')
     await click(button('Write and reload'))
-    await said(/the service runs by it/)
+    await said(/the service uses it/)
     const next = await chat(key)
 
     begin('spend by day and model')
