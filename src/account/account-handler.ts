@@ -77,7 +77,7 @@ export class AccountHandler {
         const wait = Number(error.headers['retry-after'] ?? Number.NaN)
         if (wait > 0) return mustWait(wait, sentenceOf(error))
         if (error.kind === keyNotFound().kind)
-          return refused(404, 'This account has no such key, or no longer.', 'Reload the page.')
+          return refused(404, 'This account has no such key, or no longer has it.', 'Reload the page.')
         return refused(error.status, sentenceOf(error), changeNext)
       }
       const away = awayReason(error)

@@ -46,7 +46,7 @@ function whyUnusable(place: string, { status, code, message }: BucketError): [fa
     ]
   }
   if (status >= 300 && status < 400) {
-    return [`The server says that ${place} is elsewhere (${answer}).`, 'Fix `media.s3.endpoint` and `region`.']
+    return [`The server reports that ${place} is elsewhere (${answer}).`, 'Fix `media.s3.endpoint` and `region`.']
   }
   return [`Writing, reading and deleting a file failed in ${place}: ${message}`, 'Fix `media.s3`.']
 }

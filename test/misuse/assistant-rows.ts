@@ -23,7 +23,7 @@ export const assistantMistakes: readonly Mistake[] = [
   usage('wallet statsu', '`statsu`', '`status`', '`farebox wallet --help`'),
   fails('wallet status', 'no wallet in {folder}/wallet', '`--data`', 'wallet create', { env: walletDir }),
   usage('wallet address --rail bitcoin', '`bitcoin`', '`base` or `solana`', '--help'),
-  usage('wallet receipts --json --csv', '`--json` and `--csv`', 'one of', '--help'),
+  usage('wallet receipts --json --csv', '`--json` or `--csv`', 'not both', '--help'),
   fails('wallet create', 'needs a terminal', '`--passphrase-file', 'Run it in a terminal', { env: walletDir }),
   fails(
     'wallet create --passphrase-file {folder}/none',
@@ -68,7 +68,7 @@ export const assistantMistakes: readonly Mistake[] = [
     answers: ['not the passphrase'],
     before: withWallet,
   }),
-  fails('wallet resolve pay_none', 'pay_none', 'names what can be resolved', 'wallet status', {
+  fails('wallet resolve pay_none', 'pay_none', 'lists the payments that can be resolved', 'wallet status', {
     env: walletDir,
     answers: [],
     before: withWallet,

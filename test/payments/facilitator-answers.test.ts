@@ -86,7 +86,7 @@ async function ask<Answer>(
 describe('a settlement', () => {
   const settled = (body: object, status = 200) => ({ status, body })
   const unsent = (why: string) => ({ state: 'unsent', why })
-  const doubtful = (word: string) => ({ state: 'doubtful', why: `The facilitator says ${word}.` })
+  const doubtful = (word: string) => ({ state: 'doubtful', why: `The facilitator reports ${word}.` })
   const failed = (errorReason?: unknown, transaction?: unknown) => settled({ success: false, errorReason, transaction })
   const turnedAway = (status: number, advice: string): [number, object, object] => [
     status,
@@ -251,7 +251,7 @@ test('it is told our own option, with its credentials, as JSON; its list is aske
 describe('the operator is told', () => {
   const kind = { x402Version: 2, scheme: 'exact', network: evmNetwork, extra: { feePayer: 'x' } }
   const list = (...kinds: unknown[]) => ({ status: 200, body: { kinds } })
-  const noList = /did not say what it supports; check its address and credentials/
+  const noList = /did not report what it supports; check its address and credentials/
   const otherNetwork = /does not settle on eip155:8453; set another one/
   const rows: [rule: string, said: typeof says, problem: RegExp | null][] = [
     ['nothing where it settles on the network', list(kind), null],

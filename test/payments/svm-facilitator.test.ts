@@ -226,7 +226,7 @@ describe('a payment is settled', () => {
   test('and not even sent where the hour’s fees have no room, or the fee was another key’s', async () => {
     expect(await facilitatorWith(fee - 1n).facilitator.settle(made.payment)).toMatchObject({ state: 'unsent' })
     expect(await facilitatorWith(0n).facilitator.settle(made.payment)).toEqual({
-      ...{ state: 'unsent', why: expect.stringContaining('have reached the 0 lamports per hour') },
+      ...{ state: 'unsent', why: expect.stringContaining('have reached the cap of 0 lamports per hour') },
     })
     const others = { ...made.payment, feePayer: made.payer.address }
     expect(await facilitatorWith().facilitator.settle(others)).toEqual({
@@ -279,7 +279,7 @@ describe('the operator is told', () => {
       { accounts: () => [mint(), account(made.payee, 'x')] },
       /has no account for/,
     ],
-    ['that it was given away', { accounts: () => [mint(), account(made.payer)] }, /does not belong to .* any more/],
+    ['that it was given away', { accounts: () => [mint(), account(made.payer)] }, /no longer belongs to/],
     ['that there is no SOL', { lamports: 0 }, /has no SOL/],
     ['that there is SOL for nine payments', { lamports: enough - 1 }, /fewer than 10 payments/],
   ]
@@ -311,7 +311,7 @@ describe('the operator is told', () => {
     expect(await facilitatorWith().facilitator.problem({ ...made.option, payTo: 'nobody' })).toMatch(
       /nobody cannot receive/,
     )
-    expect(await facilitatorWith(0n).facilitator.problem(made.option)).toMatch(/have reached the 0 lamports/)
+    expect(await facilitatorWith(0n).facilitator.problem(made.option)).toMatch(/have reached the cap of 0 lamports/)
     expect(facilitatorWith().facilitator.supported()).toEqual([solanaNetwork])
     says = {}
     expect(await facilitatorWith().facilitator.problem(made.option)).toMatch(/node cannot be reached/)

@@ -155,7 +155,7 @@ describe('a refusal tells', () => {
   })
 
   test('nobody where the payee of our own option is none: that is a fault of ours', () => {
-    expect(() => tokenAccountOf('nobody', usdcOnSolana)).toThrow('"nobody" is not an address of Solana.')
+    expect(() => tokenAccountOf('nobody', usdcOnSolana)).toThrow('"nobody" is not a Solana address.')
   })
 
   test('which member is wrong', () => {

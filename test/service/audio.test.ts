@@ -332,7 +332,7 @@ describe('§8.3 POST /audio/voices', () => {
 
   test.each([
     ['a model without', { model: 'demo-speech', file: seconds(2) }, 400, 'allowed values: voiced'],
-    ['a recording too short', { model: 'voiced', file: seconds(1) }, 400, 'needs 2 s at least'],
+    ['a recording too short', { model: 'voiced', file: seconds(1) }, 400, 'needs at least 2 s'],
     ['a recording of another type', { model: 'voiced', file: Buffer.from('fLaC…') }, 400, 'accepts wav'],
     ['no recording', { model: 'voiced', file: Buffer.from('x') }, 400, 'is not an audio file'],
   ] as [string, Fields, number, string][])('%s is refused', async (_rule, fields, status, says) => {

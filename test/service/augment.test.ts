@@ -149,7 +149,7 @@ describe('the demonstration', () => {
       content: expect.stringContaining('demonstration'),
     })
     const page = await demo.read({ url: first?.url ?? '', signal })
-    expect(page.content).toMatch(/^# The wallet of farebox\n\nThis is a demonstration/)
+    expect(page.content).toMatch(/^# The farebox wallet\n\nThis is a demonstration/)
   })
 
   test('finds nothing about the world, and asks nobody for a page of it', async () => {

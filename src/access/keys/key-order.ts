@@ -90,7 +90,7 @@ export const keyMoved = (error: unknown): boolean =>
 export const tooManyKeys = (error: unknown): ServiceError | null =>
   error instanceof KeyRefused && error.why === 'too_many_keys'
     ? invalidRequest({
-        error: `An account has ${activeKeys} active keys at most; delete one with DELETE /api_keys, then create another.`,
+        error: `An account has at most ${activeKeys} active keys; delete one with DELETE /api_keys, then create another.`,
       })
     : null
 

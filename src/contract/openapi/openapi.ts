@@ -133,7 +133,7 @@ const tagDescriptions: Record<(typeof operations)[number]['tag'], string> = {
   Chat: 'Conversations, compatible with OpenAI clients.',
   Responses: 'Conversations in the form of the OpenAI Responses API.',
   Characters: 'Personas that the operator has defined.',
-  Embeddings: 'Vectors of texts.',
+  Embeddings: 'Turn texts into vectors.',
   Image: 'Make, edit and upscale images, and remove backgrounds.',
   Augment: 'Search the web, read pages and parse documents.',
   Audio: 'Speech, transcription, voices and music.',

@@ -61,7 +61,7 @@ export const createVoice = defineOperation({
   method: 'POST',
   path: '/audio/voices',
   tag: 'Audio',
-  summary: 'Create a voice from a recording, for a model that supports it; its id is valid for some days',
+  summary: 'Create a voice from a recording, for a model that supports it; its id is valid for a few days',
   auth: ['apiKey', 'wallet'],
   charge: 'free',
   idempotent: true,

@@ -28,7 +28,7 @@ const scale = [0, 2, 4, 7, 9, 12, 14, 16]
 
 /**
  * Plays chords and a melody derived from the words of a prompt, and hums the lyrics over them. It composes nothing, and
- * only demonstrates a job. The same prompt gives the same music, so a restarted job ends the same.
+ * only demonstrates a job. The same prompt gives the same music, so a restarted job makes the same file.
  */
 export class DemoMusic implements MusicEngine {
   readonly carries = carriesOnly<MusicChoice>('prompt', 'lyrics_prompt', 'duration_seconds', 'force_instrumental')

@@ -68,27 +68,27 @@ const page = (name: string, title: string, text: string): DemoPage => ({
 export const demoPages: readonly DemoPage[] = [
   page(
     'wallet',
-    'The wallet of farebox',
+    'The farebox wallet',
     'The wallet pays one service in USDC on Base or Solana. It pays within caps that no tool call can raise, and asks the user above a threshold. By default, one payment is at most 5 USD, all payments in 24 hours are at most 10 USD, and a call above 1 USD needs approval. When a call needs credit, the wallet tops up by 5 USD without asking, within these caps.',
   ),
   page(
     'payments',
-    'Payments of farebox',
+    'Payments in farebox',
     'Credit is bought with a top-up by x402: the first request is answered 402 with the payment options, and the second carries a signed payment of 5 USD or more. A payment is credited once, however often it is sent.',
   ),
   page(
     'charges',
-    'Charges of farebox',
+    'Charges in farebox',
     'Credit is held before an engine runs and charged when it is done, so a call that fails costs nothing. A web search and a web page cost 0.01 USD each; other calls are priced by the token, the image or the second.',
   ),
   page(
     'idempotency',
-    'Idempotency keys of farebox',
+    'Idempotency keys in farebox',
     'Every paid call accepts an Idempotency-Key. Repeating a request with the same key returns the first answer and is not charged again; a different request with that key is refused.',
   ),
   page(
     'receipts',
-    'Receipts of farebox',
+    'Receipts in farebox',
     'Every charge has a receipt that the service signs with Ed25519. It lists the lines of the charge with units and prices, and which credit paid for them. The agent keeps and verifies receipts.',
   ),
   page(

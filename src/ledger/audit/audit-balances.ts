@@ -152,7 +152,7 @@ export async function checkRequests(reader: AuditReader, findings: Findings): Pr
 }
 
 function tellFunding({ request, charged, written_off, staking }: RequestTotals, findings: Findings): void {
-  const sentence = `Request ${request} was charged ${charged} micro-USD; a write-off of ${written_off} and staking credit of ${staking} do not go with that, or not with one account and key.`
+  const sentence = `Request ${request} was charged ${charged} micro-USD; a write-off of ${written_off} and staking credit of ${staking} do not match that, or belong to another account or key.`
   findings.add('funding_differs', request, sentence)
 }
 

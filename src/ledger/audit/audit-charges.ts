@@ -105,13 +105,13 @@ export async function checkJobs(reader: AuditReader, findings: Findings): Promis
 export async function checkHolds(reader: AuditReader, findings: Findings, expiredBeforeMs: number): Promise<void> {
   const both = reader.rows<{ id: string }>('SELECT id FROM hold WHERE id IN (SELECT id FROM ended_hold)')
   for await (const { id } of both)
-    findings.add('hold_open_and_ended', id, `Hold ${id} is open, though it has ended before.`)
+    findings.add('hold_open_and_ended', id, `Hold ${id} is open, although it has already ended.`)
   const expired = reader.rows<{ id: string; account: string; amount: bigint; owner: string }>(
     `SELECT id, account, amount, lease_owner AS owner FROM hold WHERE lease_until_ms < ? ORDER BY lease_until_ms, id`,
     BigInt(Math.trunc(expiredBeforeMs)),
   )
   for await (const { id, account, amount, owner } of expired) {
-    const sentence = `Hold ${id} of ${owner} keeps ${amount} micro-USD of ${account}, though its lease has ended.`
+    const sentence = `Hold ${id} of ${owner} keeps ${amount} micro-USD of ${account}, although its lease has ended.`
     findings.add('hold_expired', id, sentence)
   }
 }

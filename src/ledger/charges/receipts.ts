@@ -123,7 +123,7 @@ export class ChargeReceipts {
       .where('line', '=', 0)
       .executeTakeFirst()
     if (row?.account === account) return row.seq
-    const message = 'names no receipt of yours; take it from `next` of the page before'
+    const message = 'is not one of your receipts; use the value of `next` from the previous page'
     throw fieldError(['before'], message)
   }
 

@@ -19,7 +19,7 @@ export function databasePlace(database: string): DatabasePlace {
   if ((name === undefined || name === 'sqlite') && rest.trim() !== '') return { engine: 'sqlite', path: rest }
   throw new StoreError(
     'unusable_database',
-    'The database is named as sqlite:PATH, as a path, or as postgres://user@host:5432/name; this name has another form.',
+    'The address of the database is invalid: write sqlite:PATH, a path, or postgres://user@host:5432/name.',
   )
 }
 

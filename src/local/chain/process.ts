@@ -228,7 +228,7 @@ async function cannotStart(program: ChainProgram, folder: ChainFolder, outcome: 
   await sleep(0)
   const said = outcome.error?.message ?? readLog(folder).trim().slice(0, LOG_EXCERPT_CHARACTERS)
   return new LocalChainError(
-    `The local chain did not start (${said || `${program.name} said nothing`}); see ${folder.log}.`,
+    `The local chain did not start (${said || `${program.name} printed nothing`}); see ${folder.log}.`,
   )
 }
 

@@ -80,7 +80,7 @@ export async function mintLocalUsdc(
     return { transaction: signature, balanceMicroUsd: microUsd(BigInt(balance)) }
   } catch (cause) {
     throw new LocalChainError(
-      'The local Solana chain mints up to 1000000000 USD at once, for an address in base58; use such values.',
+      'The local Solana chain mints at most 1000000000 USD at once, and needs a base58 address; change the values.',
       { cause },
     )
   }

@@ -280,6 +280,6 @@ function amountIn(value: unknown): bigint {
 }
 
 function bytesIn(value: unknown, { encoding }: Config): Uint8Array {
-  if (encoding !== 'base64') throw invalid('encoding base64 is the one that this node reads')
+  if (encoding !== 'base64') throw invalid('this node supports only the encoding base64')
   return Buffer.from(textIn(value), 'base64')
 }

@@ -19,10 +19,10 @@ const Try = z.strictObject({ model: name, upstream: name })
 const sentences: Readonly<Record<ModelTried['outcome'], string>> = {
   works: 'It answered.',
   refused: 'It answered, and refused the probe. Check its model name and settings.',
-  busy: 'It is reachable, and wants no more calls for now.',
+  busy: 'It is reachable, but accepts no more calls for now.',
   silent: 'It did not answer in time. Check whether it is overloaded or stopped.',
   failed:
-    'It failed, cannot be reached, or refuses the service’s key. The log of the service and `farebox doctor` say more.',
+    'It failed, cannot be reached, or refuses the service’s key. The log of the service and `farebox doctor` show the reason.',
 }
 
 /** The models that are sold, and one small probe of an engine. */
@@ -58,8 +58,11 @@ async function tryOne({ body, session }: Asked, context: RouteContext): Promise<
   if (!state) throw new PageRefusal(404, 'There is no such upstream.', 'Reload the page.')
   if (!upstreams?.tryOne)
     throw new PageRefusal(
-      ...([409, 'Every call of a model of this type is long or needs a file, so it cannot be tried here.'] as const),
-      'Buy one with a key of your own, in a client.',
+      ...([
+        409,
+        'Models of this type cannot be tried here, because every call takes minutes or needs a file.',
+      ] as const),
+      'To test one, call it with an API key of your own.',
     )
   const act = { actor: `console: ${session.by}`, act: 'model.try' as const, subject: `${model}, ${upstream}` }
   await context.inTurn(() => begin(context, { ...act, before: { state } }))

@@ -80,7 +80,7 @@ const csvRoute = (name: CsvTable): ConsoleRoute => ({
   role: 'read',
   async run({ body }, context) {
     const order = operatorOperations[name].input.safeParse(body)
-    if (!order.success) throw new PageRefusal(400, 'The filter of the file is invalid.', 'Reload the page.')
+    if (!order.success) throw new PageRefusal(400, 'The filter for the file is invalid.', 'Reload the page.')
     const rows = csvOf(operatorContext(context), name, order.data as never)
     // The first rows are read before the answer begins, so that an invalid filter gets a refusal instead of an
     // incomplete file.

@@ -10,8 +10,8 @@ import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 /** Top-ups by the stage that they have reached, and what an operator can do about one that is stuck. */
 
 const advice: Readonly<Record<PaymentState, string>> = {
-  claimed: 'Accepted, and not yet sent to the chain. A running service continues it; if none is running, start one.',
-  settling: 'Sent to the chain, and not yet confirmed. The service checks again by itself.',
+  claimed: 'Accepted, but not yet sent to the chain. A running service continues it; if none is running, start one.',
+  settling: 'Sent to the chain, but not yet confirmed. The service checks again by itself.',
   unknown: 'It is not yet known whether it arrived. The service keeps checking the chain.',
   credited: 'Arrived, and credited.',
   rejected: 'Refused before anything was sent; nothing was taken from the payer.',
@@ -36,7 +36,7 @@ function stepsFor({ state, transaction_id, valid_before_seconds }: StuckRow, now
           `Its signature was valid until ${new Date(valid_before_seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC, so it can no longer be sent. It stays pending only until the node answers: check that with \`farebox doctor\`.`,
         ]
       : state === 'claimed'
-        ? ['If it stays pending, run `farebox doctor`: it says what keeps the service from sending payments.']
+        ? ['If it stays pending, run `farebox doctor`: it shows what keeps the service from sending payments.']
         : ['If it stays pending, check that the node answers and is up to date: `farebox doctor`.']),
     ...(transaction_id === null ? [] : ['Look up its transaction on the chain.']),
     'Don’t credit the customer by hand: the payment would be credited a second time when it arrives.',
@@ -103,7 +103,8 @@ const outcomes: Readonly<Record<Exclude<PaymentFound, 'ended'>, string>> = {
     'Payments on its network are no longer configured, so the service cannot check it. Configure that network again until the payment has ended. Don’t credit it by hand.',
   unreachable:
     'The chain does not answer, so nothing is known about the payment. Check the node with `farebox doctor`. The service tries again by itself.',
-  unconfirmed: 'The chain shows it, with too few confirmations so far. The service credits it when there are enough.',
+  unconfirmed:
+    'The chain shows it, but with too few confirmations so far. The service credits it when there are enough.',
   open: 'The chain does not show it. The service tries again by itself until the payment arrives or expires.',
 }
 

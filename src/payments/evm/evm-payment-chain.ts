@@ -122,11 +122,11 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
       if (log.topics[0] === canceledTopic) return { state: 'void' }
       const receipt = await this.#receiptOf(log.transactionHash)
       // Nodes behind one address can differ. Without the receipt we cannot conclude that nothing landed.
-      if (!receipt) throw new Error('The node has the event of the nonce, and not yet the receipt of its transaction.')
+      if (!receipt) throw new Error('The node has the event of the nonce, but not yet the receipt of its transaction.')
       const landing = landingIn(receipt, payment)
       return landing ? this.#timed(landing, receipt) : { state: 'void' }
     }
-    throw new Error('The nonce is used, and the node has no event of it in the blocks that were searched.')
+    throw new Error('The nonce is used, but the node has no event of it in the blocks that were searched.')
   }
 
   async #usedBetween({ option, authorization }: EvmPayment, from: bigint, to: bigint): Promise<Log | undefined> {

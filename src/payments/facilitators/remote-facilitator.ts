@@ -30,8 +30,8 @@ export interface FacilitatorRequest {
 }
 
 /**
- * Returns the headers that authenticate us at a facilitator, newly for each request, because some sign the path. Never
- * logged.
+ * Returns the headers that authenticate us at a facilitator. Called for each request, because some headers sign the
+ * path. Never logged.
  */
 export type FacilitatorHeaders = (
   request: FacilitatorRequest,
@@ -114,7 +114,7 @@ export class FacilitatorHttp {
       return await this.#headers(asked)
     } catch {
       // The message of any failure there may contain a secret.
-      throw new FacilitatorUnreached('The headers for the facilitator could not be made.')
+      throw new FacilitatorUnreached('The headers for the facilitator could not be created.')
     }
   }
 }
@@ -189,7 +189,7 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
     const answer = await this.#http.ask('supported').catch(() => null)
     if (!answer) return `The facilitator at ${host} cannot be reached, so no payment can be settled; check its address.`
     const kinds = readSupported(answer)
-    if (!kinds) return `The facilitator at ${host} did not say what it supports; check its address and credentials.`
+    if (!kinds) return `The facilitator at ${host} did not report what it supports; check its address and credentials.`
     const kind = kinds.find(({ network }) => network === option.network)
     if (!kind) return `The facilitator at ${host} does not settle on ${option.network}; set another one.`
     return this.#rail
@@ -295,7 +295,7 @@ function readSettlement(
   const id = transaction && isTransaction(transaction) ? transaction : null
   if (success) return id ? { state: 'settled', transaction: id } : null
   if (errorReason === 'settlement_pending' && id) return { state: 'sent', transaction: id }
-  return { state: 'doubtful', why: `The facilitator says ${wordOf(errorReason)}.` }
+  return { state: 'doubtful', why: `The facilitator reports ${wordOf(errorReason)}.` }
 }
 
 /** An untrusted reason is logged only if it is a single word. */

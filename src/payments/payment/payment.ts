@@ -162,7 +162,7 @@ const sentences = {
     'The authorization is not valid yet. Wait until validAfter has passed and send it again, or sign validAfter 0.',
   validity_too_long: `validBefore is too far in the future. Sign at most maxTimeoutSeconds of the option from now, give or take ${clockSkewSeconds} seconds.`,
   invalid_signature:
-    'The signature is not that of authorization.from over this authorization. Sign the EIP-712 domain of the option in `accepts` (extra.name, extra.version, its chain and asset) with the key of an ordinary account, 65 bytes, low s.',
+    'The signature over this authorization was not made by authorization.from. Sign the EIP-712 domain of the option in `accepts` (extra.name, extra.version, its chain and asset) with the key of an ordinary account, 65 bytes, low s.',
   contract_wallet:
     'The payer is a contract, or an account that delegates to one, and this service accepts no payments from those. Pay from an ordinary account.',
   undeployed_wallet:

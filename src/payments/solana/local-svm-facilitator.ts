@@ -77,7 +77,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   #feeProblem(): string | null {
     return this.#fees.left > 0n
       ? null
-      : `Fees on Solana have reached the ${this.#fees.perHour} lamports per hour, so payments wait; look for failed transactions of ${this.#feePayer.address}.`
+      : `Fees on Solana have reached the cap of ${this.#fees.perHour} lamports per hour, so payments wait; look for failed transactions of ${this.#feePayer.address}.`
   }
 
   async verify(payment: SvmPayment): Promise<Verdict> {
@@ -240,8 +240,7 @@ export async function svmAccountProblem(
   if (!genesis.startsWith(network.slice('solana:'.length))) {
     return `The node serves the chain of ${genesis}, not ${network}; set the RPC URL of the right chain.`
   }
-  if (!addressOf(payTo))
-    return `${payTo} cannot receive payments; set payTo to an address of Solana whose key you hold.`
+  if (!addressOf(payTo)) return `${payTo} cannot receive payments; set payTo to a Solana address whose key you hold.`
   return accountProblem(rpc, asset, payTo)
 }
 
@@ -259,7 +258,7 @@ async function accountProblem(rpc: SolanaRpc, asset: string, payTo: string): Pro
   // The owner of an account may change while its address stays the same.
   return encodeBase58(payee.bytes.subarray(32, 64)) === payTo
     ? null
-    : `The account ${account} does not belong to ${payTo} any more; set payTo to another address.`
+    : `The account ${account} no longer belongs to ${payTo}; set payTo to another address.`
 }
 
 async function balanceProblem(rpc: SolanaRpc, feePayer: string): Promise<string | null> {

@@ -80,7 +80,7 @@ const derivedMark = Buffer.from('ProgramDerivedAddress')
 
 function requireAddress(text: string): Uint8Array {
   const address = addressOf(text)
-  if (!address) throw new Error(`${JSON.stringify(text)} is not an address of Solana.`)
+  if (!address) throw new Error(`${JSON.stringify(text)} is not a Solana address.`)
   return address
 }
 

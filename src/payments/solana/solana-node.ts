@@ -193,7 +193,7 @@ export class SvmSearch {
   async #isIt(rpc: SolanaRpc, payment: SvmPayment, signature: string): Promise<boolean> {
     const executed = await executedOf(rpc, signature, this.#commitment)
     // Nodes behind one address can differ; a transaction that cannot be read may be the payment.
-    if (!executed) throw new Error('The node lists a transaction, and does not have it yet.')
+    if (!executed) throw new Error('The node lists a transaction, but does not have it yet.')
     return isOf(payment, executed)
   }
 
@@ -221,7 +221,7 @@ async function list(rpc: SolanaRpc, account: string, depth: object, firstSlot: n
     const oldest = listed.at(-1)
     if (!oldest || oldest.slot < firstSlot) return all.filter(({ slot }) => slot >= firstSlot)
   }
-  throw new Error('The payer has made more transactions since than are listed for one payment.')
+  throw new Error('The payer has since made more transactions than are listed for one payment.')
 }
 
 function transferOf(payment: SvmPayment) {

@@ -98,7 +98,7 @@ const instruction = (program: number, accounts: readonly number[], data: Buffer)
 
 function bytesOf(address: string): Uint8Array {
   const bytes = addressOf(address)
-  if (!bytes) throw new Error(`${JSON.stringify(address)} is not an address of Solana.`)
+  if (!bytes) throw new Error(`${JSON.stringify(address)} is not a Solana address.`)
   return bytes
 }
 

@@ -104,7 +104,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   async #read(payment: SvmPayment, signature: string): Promise<OnChain | null> {
     const found = await executedOf(this.#rpc, signature, this.#commitment)
     // Nodes behind one address can differ. Without the transaction we cannot conclude that nothing landed.
-    if (!found) throw new Error('The node has the status of a transaction, and not yet the transaction.')
+    if (!found) throw new Error('The node has the status of a transaction, but not yet the transaction.')
     if (!isOf(payment, found)) return null
     const received = found.meta.err === null ? receivedIn(payment, found) : 0n
     if (received <= 0n) return { state: 'void', reason: 'transaction_failed' }
@@ -138,7 +138,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     const found = await this.#search.find(payment, head, isOver)
     if (found === null) return null
     const seen = await this.#look(payment, found)
-    if (!seen) throw new Error('The node has the transaction of the payment, and not yet its status.')
+    if (!seen) throw new Error('The node has the transaction of the payment, but not yet its status.')
     return seen
   }
 

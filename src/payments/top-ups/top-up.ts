@@ -85,7 +85,7 @@ export class TopUps implements Payments {
     const settled = options.facilitator.supported()
     const orphan = options.settings.paymentOptions.find(({ network }) => !settled.includes(network))
     if (orphan)
-      throw new Error(`No facilitator settles payments on ${orphan.network}; take it out of the payment options.`)
+      throw new Error(`No facilitator settles payments on ${orphan.network}; remove it from the payment options.`)
     this.#settings = options.settings
     this.#drafts = options.drafts ?? {}
     this.#log = options.log

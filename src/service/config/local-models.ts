@@ -54,7 +54,7 @@ export function lookedOver(
 
 function whyNot(model: string, id: string, isTaken: boolean): string | null {
   if (otherWork.test(model)) return 'its name suggests that it is not a chat model; add it by hand with its type'
-  if (id === '') return 'its name has no character that an id may have'
+  if (id === '') return 'its name contains no character that is allowed in an id'
   return isTaken ? `another model already has the id ${id}` : null
 }
 
@@ -110,7 +110,7 @@ const modelLines =
       `  - id: ${JSON.stringify(id)}`,
       '    type: text',
       ...(isFirst ? ['    traits: [default]'] : []),
-      `    contextTokens: ${contextTokens}${contextIsKnown ? '' : ' # a guess: the server does not say'}`,
+      `    contextTokens: ${contextTokens}${contextIsKnown ? '' : ' # a guess: the server does not report it'}`,
       guessedPrice,
       '    upstreams:',
       `      - { engine: openai, baseUrl: ${JSON.stringify(baseUrl)}, model: ${JSON.stringify(model)} }`,

@@ -101,7 +101,7 @@ function mountPages(get: Get, service: Service): void {
   const send = async (exchange: Exchange, pageOf: (reference: Reference) => string | null) => {
     const { reference, contentSecurityPolicy } = await pages()
     const text = pageOf(reference)
-    if (text === null) throw routeNotFound({ error: `There is no such page; ${docsUrl(settings)} lists all.` })
+    if (text === null) throw routeNotFound({ error: `There is no such page; ${docsUrl(settings)} lists them all.` })
     return sendHtml(exchange, text, contentSecurityPolicy)
   }
   get('/docs', exchange => send(exchange, reference => reference.index()))

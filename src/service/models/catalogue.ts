@@ -115,7 +115,7 @@ export class Catalogue {
 }
 
 function listed(models: readonly Model[], { ownedBy, hasSearch }: ShownAs): Listed {
-  if (models.length > modelCount) throw new Error(`A service lists ${modelCount} models at most.`)
+  if (models.length > modelCount) throw new Error(`A service lists at most ${modelCount} models.`)
   for (const model of models) checkModel(model)
   const ids = new Set(models.map(model => model.id))
   if (ids.size < models.length) throw new Error('Two models share an id.')

@@ -146,7 +146,7 @@ const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delive
   description:
     delivery === 'inline'
       ? 'A demonstration: a real MP4 drawn from the words of the prompt, with the given image as background.'
-      : 'A demonstration: as demo-video, delivered by a signed download address instead of by retrieve.',
+      : 'A demonstration: the same as demo-video, but delivered through a signed download link instead of by retrieve.',
   createdAt,
   privacy: 'private',
   traits: delivery === 'inline' ? ['default'] : [],
@@ -350,7 +350,7 @@ const demoBackground = (engine: BackgroundEngine): BackgroundModel => ({
   id: 'demo-background',
   name: 'Demo background removal',
   description:
-    'A demonstration without a model: makes the area transparent that touches the border and has its colour.',
+    'A demonstration without a model: makes the area of the border’s colour that touches the border transparent.',
   engineModel: 'demo-background',
   price: { perImageMicroUsd: microUsd(10_000) },
   engine,

@@ -86,7 +86,7 @@ With a wallet: <code>SIGN-IN-WITH-X</code>, a signed message; credit is bought w
       ])
     return html`<h2>${tag}</h2>
 <p>${description}</p>
-${table(['Operation', 'What it does'], rows)}`
+${table(['Operation', 'Description'], rows)}`
   }
 
   /** Null for an id that no operation has. */

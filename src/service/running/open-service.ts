@@ -109,9 +109,9 @@ export interface OpenService {
   /** Creates a customer with this credit, a decimal amount of USD. The key is shown only here. */
   createKey(order: { usd: string; label?: string }): Promise<{ key: string; keyId: string; account: string }>
   /**
-   * From now on sells these models, with their prices, engines and system prompt. Plan and limits stay as they are if
+   * Replaces the models on sale, with their prices, engines and system prompt. Plan and limits stay as they are if
    * absent; what callers used in this minute counts towards new limits. Calls in flight continue unchanged, and a
-   * replaced model is closed after them. Throws a sentence if a model is inconsistent, and then changes nothing.
+   * replaced model is closed after them. If a model is inconsistent, throws the reason and changes nothing.
    */
   reload(changed: { models: readonly Model[]; systemPrompt?: string; plan?: PlanName; limits?: LimitSettings }): void
   /**
@@ -174,7 +174,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
       },
       reload({ models, systemPrompt = '', plan, limits }) {
         if (!ledger.store.soleOwner && !options.models.some(leavesFiles) && models.some(leavesFiles)) {
-          throw new Error('A first model of video or music needs a restart, which checks where its files are stored.')
+          throw new Error('Adding the first video or music model needs a restart, which checks the media store.')
         }
         service.reload({ models, systemPrompt, ...(plan ? { plan } : {}), ...(limits ? { limits } : {}) })
       },

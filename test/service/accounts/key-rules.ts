@@ -265,6 +265,6 @@ export function keyCountRules(open: OpenProcesses): void {
     ])
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400])
     const refused = answers.find(({ status }) => status === 400)
-    expect(await refused?.json()).toEqual({ error: expect.stringContaining('500 active keys at most') })
+    expect(await refused?.json()).toEqual({ error: expect.stringContaining('at most 500 active keys') })
   })
 }

@@ -24,7 +24,7 @@ export function checkWav(bytes: Buffer): WavLength {
     at += 8 + size + (size % 2)
   }
   const whole = bytes.readUInt32LE(4)
-  if (whole < unknownSizes && whole + 8 > bytes.length + 1) throw cutOff(`the file says ${whole + 8} bytes`)
+  if (whole < unknownSizes && whole + 8 > bytes.length + 1) throw cutOff(`its header declares ${whole + 8} bytes`)
   const samples = format && dataBytes / format.frameBytes
   return { seconds: format && samples && samples / format.rate, samples }
 }

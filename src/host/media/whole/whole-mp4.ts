@@ -55,7 +55,7 @@ function boxesIn(bytes: Buffer, from: number, to: number): Box[] {
  * tables count.
  */
 function checkTables(bytes: Buffer, { start: from, end: to, depth }: Omit<Box, 'name'> & { depth: number }): number {
-  if (depth > deepestBox) throw new Unreadable('its boxes lie too deep within each other')
+  if (depth > deepestBox) throw new Unreadable('its boxes are nested too deeply')
   const boxes = boxesIn(bytes, from, to)
   let packets = 0
   for (const { name, start, end } of boxes) {
@@ -166,5 +166,5 @@ function checkSegments(bytes: Buffer, start: number, end: number): void {
   for (let index = 0; index < count && at + 8 + index * 12 <= end; index++) {
     reach += bytes.readUInt32BE(at + 4 + index * 12) & 0x7fff_ffff
   }
-  if (reach > bytes.length) throw cutOff(`the index says ${reach} bytes`)
+  if (reach > bytes.length) throw cutOff(`its index describes ${reach} bytes`)
 }

@@ -209,7 +209,7 @@ const awayError = (error: DatabaseAway): StoreError =>
   error.sent
     ? new StoreError(
         'outcome_unknown',
-        'The database was lost during a commit; send the same units again to learn their outcome.',
+        'The connection to the database was lost during a commit; send the same units again to learn their outcome.',
         { cause: error.cause },
       )
     : unreachable(error)

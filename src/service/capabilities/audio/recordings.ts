@@ -119,7 +119,7 @@ export async function answerVoice(call: Call, body: VoiceRequest, service: Servi
   }
   const { recording, seconds } = readable(await takeRecording(uploaded, taking))
   if (seconds < least) {
-    throw fieldError(['file'], `is ${seconds.toFixed(1)} s long; ${model.id} needs ${least} s at least`)
+    throw fieldError(['file'], `is ${seconds.toFixed(1)} s long; ${model.id} needs at least ${least} s`)
   }
   const voice = await cloned(model, recording, call.signal)
   return json({

@@ -91,7 +91,7 @@ function formatOf(request: SpeechRequest, { model, formats }: SpeechSettings): S
   const how = request.streaming ? ' sentence by sentence' : ''
   throw fieldError(
     ['response_format'],
-    `${model.id} makes no ${request.response_format ?? 'audio'}${how} here; allowed values: ${allowed.join(', ')}`,
+    `${model.id} cannot return ${request.response_format ?? 'audio'}${how} here; allowed values: ${allowed.join(', ')}`,
   )
 }
 

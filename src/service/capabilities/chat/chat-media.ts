@@ -67,12 +67,13 @@ async function checkAudio(path: Path, { data, format }: AudioPart['input_audio']
   if (bytes.length > audioBytes) throw fieldError(at, `may have ${audioBytes} bytes at most`)
   const samples = format && sampleBytes[format]
   if (samples) {
-    if (bytes.length % samples) throw fieldError(at, `has no whole number of samples of ${samples} bytes`)
+    if (bytes.length % samples)
+      throw fieldError(at, `its length is not a multiple of ${samples} bytes, the size of a sample`)
     return
   }
   if (format === 'aiff') return checkAiff(at, bytes)
   const type = audioTypeOf(bytes)
-  if (!type) throw fieldError(at, `the bytes are in none of the formats ${audioTypeNames}`)
+  if (!type) throw fieldError(at, `the bytes are not in any of the formats ${audioTypeNames}`)
   if (format && audioTypes[format] !== type) {
     throw fieldError([...path, 'format'], `is ${format}, but the bytes are ${type}; send the format of the bytes`)
   }
@@ -155,7 +156,7 @@ export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextMod
   if (!beyond) return media
   throw fieldError(
     beyond.path,
-    `a request may contain ${namedMediaCount} URLs of images, videos and files; send further ones as data URLs (data:image/png;base64,…)`,
+    `a request may contain ${namedMediaCount} URLs of images, videos and files; send the others as data URLs (data:image/png;base64,…)`,
   )
 }
 

@@ -197,7 +197,7 @@ const slugPattern = /^[a-z0-9][a-z0-9-]{0,63}$/
 
 /** Returns the same networks. Throws if two share a name, or a name cannot be part of a path. */
 export function checkNetworks(networks: readonly ChainNetwork[]): readonly ChainNetwork[] {
-  if (networks.length > networkCount) throw new Error(`A service has ${networkCount} networks at most.`)
+  if (networks.length > networkCount) throw new Error(`A service has at most ${networkCount} networks.`)
   for (const { slug } of networks) {
     if (!slugPattern.test(slug))
       throw new Error(`${JSON.stringify(slug)} cannot name a network: write it as base-mainnet.`)

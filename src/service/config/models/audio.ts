@@ -48,7 +48,7 @@ export const speechKind = defineModelKind({
   trial: async (engine, { voices: [voice], formats }, call) => {
     const made = (await engine.formats?.()) ?? formats
     const format = trialFormats.find(each => formats.includes(each) && made.includes(each))
-    if (!format) throw new Error('The engine makes no format that a browser plays.')
+    if (!format) throw new Error('The engine produces no format that browsers can play.')
     const bytes = await engine.speak({ ...call, request: { text: 'This is a test.', voice, format, speed: 1 } })
     return { type: speechTypes[format], bytes }
   },
