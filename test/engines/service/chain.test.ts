@@ -143,7 +143,7 @@ describe('what is sold above is made below', () => {
         last = await above.post('/video/retrieve', ask, key)
         return last.headers.get('content-type')
       }
-      await expect.poll(type, { timeout: 40_000 }).toBe('video/mp4')
+      await expect.poll(type, { timeout: 40_000, interval: 500 }).toBe('video/mp4')
       expect(Buffer.from(await last.arrayBuffer()).toString('latin1', 4, 8)).toBe('ftyp')
       // Below it has been handed over and deleted.
       const jobs = await below.store.read.selectFrom('job').select('state').execute()
@@ -159,7 +159,7 @@ describe('what is sold above is made below', () => {
     const ask = { model: queued.model, queue_id: queued.queue_id }
     const status = async () =>
       ((await (await above.post('/video/retrieve', ask, key)).json()) as { status: string }).status
-    await expect.poll(status, { timeout: 40_000 }).toBe('COMPLETED')
+    await expect.poll(status, { timeout: 40_000, interval: 500 }).toBe('COMPLETED')
     const { pathname, search } = new URL(queued.download_url ?? '')
     const file = Buffer.from(await (await above.request(pathname + search)).arrayBuffer())
     expect(file.toString('latin1', 4, 8)).toBe('ftyp')
