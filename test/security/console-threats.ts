@@ -246,13 +246,14 @@ export const consoleThreats: readonly Threat[] = [
   {
     id: 'O19',
     threat:
-      'a hijacked session that changes prices or limits, or an operator’s page that looks for keys in the configuration',
+      'a hijacked session that changes prices or limits or drafts many changes, or an operator’s page that looks for keys in the configuration',
     answer:
-      '403 unless the operator signed in or confirmed a passkey in the last five minutes; pages and the audit log show prices, limits and the names of settings, and no other value or comment of the file',
+      '403 unless the operator signed in or confirmed a passkey in the last five minutes; callers do not wait for a draft; pages and the audit log show prices, limits and the names of settings, and no other value or comment of the file',
     shownBy: [
       shown(
         'cli/serve/settings-file.test.ts',
         'O19: neither the page nor a change shows a key, an address, a path, a prompt or a comment',
+        'O19: callers get their turn between the edits of a draft',
       ),
       passkeys('O18: acts that cannot be taken back need a proof of the last five minutes, and small ones do not'),
     ],

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap, isScalar, isSeq, type Pair, parseDocument, type Scalar } from 'yaml'
 import { type ConfigPath, configAliases } from '#service/config/config-values.ts'
@@ -13,11 +14,16 @@ export class YamlLayoutError extends Error {}
 
 /**
  * Makes edits in a text of YAML, and changes no other byte of it: comments, quotes and indentation stay. The result is
- * parsed again and compared with what the edits should do. Throws `YamlLayoutError` if they differ.
+ * parsed again and compared with what the edits should do. Throws `YamlLayoutError` if they differ. Each edit parses the
+ * whole text, so callers of the service get their turn between two.
  */
-export function editYaml(text: string, edits: readonly YamlEdit[]): string {
+export async function editYaml(text: string, edits: readonly YamlEdit[]): Promise<string> {
   const wanted = edits.reduce<unknown>((value, edit) => withEdit(value, edit.path, edit.value), plainOf(text))
-  const edited = edits.reduce(editOnce, text)
+  let edited = text
+  for (const edit of edits) {
+    await setImmediate()
+    edited = editOnce(edited, edit)
+  }
   if (!isDeepStrictEqual(plainOf(edited), wanted)) throw new YamlLayoutError()
   return edited
 }

@@ -44,10 +44,10 @@ export function editableOf(text: string): Omit<SettingsEdits, 'version' | 'isLoa
 }
 
 /** The text with the changes. Throws `ChangeRefused`; does not check whether the new values are valid. */
-export function withChanges(text: string, changes: readonly SettingsChange[]): string {
+export async function withChanges(text: string, changes: readonly SettingsChange[]): Promise<string> {
   const file = mapOf(new YamlFile(text).value)
   try {
-    return editYaml(
+    return await editYaml(
       text,
       changes.flatMap(change => editsOf(file, change)),
     )

@@ -42,12 +42,13 @@ export const settingsThatWait = (inForce: ConfigFile, next: ConfigFile): string[
 const asText = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, inside) => (typeof inside === 'bigint' ? `${inside}` : inside))
 
-/** The file of a running service, for its console. One change is made at a time. */
+/** The file of a running service, for its console. One change is made at a time, and one is drafted. */
 export function settingsFileOf(served: ServedBy): SettingsFile {
   const inTurn = oneAtATime()
+  const draftInTurn = oneAtATime()
   return {
     check: () => check(served),
-    draft: async order => (await drafted(served, order)).diff,
+    draft: order => draftInTurn(async () => (await drafted(served, order)).diff),
     change: (order, note) => inTurn(() => change(served, order, note)),
   }
 }
@@ -79,7 +80,7 @@ async function drafted({ path, env }: ServedBy, { version, changes }: SettingsOr
   const before = await unchanged(path, version)
   const { ChangeRefused, shownText, withChanges } = await import('./settings-edit.ts')
   try {
-    const after = withChanges(before, changes)
+    const after = await withChanges(before, changes)
     if (after === before) throw refuse('The settings already have these values.')
     await checkedWhole(after, env)
     return { before, after, diff: changedLines(shownText(before), shownText(after), contextLines) }

@@ -1,8 +1,10 @@
 /** Changes of `farebox.yaml` from the console: what they write, what they show, and what is refused. */
 import { chmod, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { loadVersion, versionOf } from '#cli/serve/config.ts'
+import { withChanges } from '#cli/serve/settings-edit.ts'
 import { settingsFileOf } from '#cli/serve/settings-file.ts'
 import type { SettingsChange } from '#pages/console/settings-wire.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
@@ -196,6 +198,21 @@ test('the former file stays beside it, with its mode; a link stays one', async (
   expect(await readFile(`${path}.bak`, 'utf8')).toBe(text)
   expect(await readFile(link, 'utf8')).toContain('inputPerMillionUsd: 1\n')
   for (const each of [path, `${path}.bak`]) expect((await stat(each)).mode & 0o777).toBe(0o640)
+})
+
+test('O19: callers get their turn between the edits of a draft', async () => {
+  const changes = Array.from({ length: 50 }, (_, each) => limit('chat', each + 1, 'models'))
+  let turns = 0
+  let isDone = false
+  const changed = withChanges(text, changes).finally(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    await turn()
+    turns++
+  }
+  expect(await changed).toContain('requestsPerMinute: 50')
+  expect(turns).toBeGreaterThanOrEqual(changes.length)
 })
 
 test('O19: neither the page nor a change shows a key, an address, a path, a prompt or a comment', async () => {
