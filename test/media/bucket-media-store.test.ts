@@ -14,6 +14,17 @@ import { temporaryFolder } from '../temporary-folder.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
+const silent = { info() {}, warn() {}, error() {} }
+const newName = () => `${randomUUID()}.mp4`
+const keyOf = (name: string) => `farebox/jobs/${name}`
+const states = (known: Record<string, JobState>) => async () => new Map(Object.entries(known))
+
+async function collected(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = []
+  for await (const piece of pieces) all.push(piece)
+  return Buffer.concat(all)
+}
+
 withBucketServer('media in a bucket of OpenStack Swift', 'swift', mediaInBucket)
 withBucketServer('media in a bucket of Ceph', 'ceph', mediaInBucket)
 
@@ -30,7 +41,6 @@ function mediaInBucket(server: () => S3Server): void {
     await rm(join(folder, 'notes'), { recursive: true, force: true })
   })
 
-  const silent = { info() {}, warn() {}, error() {} }
   const open = (changed: Partial<BucketMediaOptions> = {}) =>
     new BucketMediaStore(
       { ...options, prefix: 'farebox/', ...changed },
@@ -41,12 +51,6 @@ function mediaInBucket(server: () => S3Server): void {
     const path = join(folder, randomUUID())
     await writeFile(path, bytes)
     return path
-  }
-
-  async function collected(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
-    const all: Uint8Array[] = []
-    for await (const piece of pieces) all.push(piece)
-    return Buffer.concat(all)
   }
 
   async function keys(): Promise<string[]> {
@@ -66,9 +70,6 @@ function mediaInBucket(server: () => S3Server): void {
     onTestFinished(() => void vi.unstubAllGlobals())
   }
 
-  const newName = () => `${randomUUID()}.mp4`
-  const keyOf = (name: string) => `farebox/jobs/${name}`
-  const states = (known: Record<string, JobState>) => async () => new Map(Object.entries(known))
   const notes = () => readdir(join(folder, 'notes')).catch(() => [])
 
   test.each([
