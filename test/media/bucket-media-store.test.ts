@@ -28,6 +28,12 @@ async function collected(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
 withBucketServer('media in a bucket of OpenStack Swift', 'swift', mediaInBucket)
 withBucketServer('media in a bucket of Ceph', 'ceph', mediaInBucket)
 
+async function collected(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = []
+  for await (const piece of pieces) all.push(piece)
+  return Buffer.concat(all)
+}
+
 function mediaInBucket(server: () => S3Server): void {
   let folder: string
   let options: BucketOptions
