@@ -19,12 +19,6 @@ const newName = () => `${randomUUID()}.mp4`
 const keyOf = (name: string) => `farebox/jobs/${name}`
 const states = (known: Record<string, JobState>) => async () => new Map(Object.entries(known))
 
-async function collected(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const all: Uint8Array[] = []
-  for await (const piece of pieces) all.push(piece)
-  return Buffer.concat(all)
-}
-
 withBucketServer('media in a bucket of OpenStack Swift', 'swift', mediaInBucket)
 withBucketServer('media in a bucket of Ceph', 'ceph', mediaInBucket)
 
