@@ -18,7 +18,15 @@ const descriptionCharacters = 64
 /** Most USD that a key's limit may allow per period, as published. */
 const mostLimitUsd = 9_999_999_999
 
-const Limit = z.number().min(0).max(mostLimitUsd).nullable()
+/** The ledger counts micro-USD; a smaller limit would allow nothing. */
+const leastLimitUsd = 0.000_001
+
+const Limit = z
+  .number()
+  .min(0)
+  .max(mostLimitUsd)
+  .refine(usd => usd === 0 || usd >= leastLimitUsd, 'Must be at least 0.000001, or 0 to allow nothing')
+  .nullable()
 
 /** `vcu` is the older name of `diem`; if both are given, they must be equal. */
 const ConsumptionLimit = closedObject({

@@ -19,6 +19,7 @@ const routes: [method: string, path: string, body?: object][] = [
 const wrongMembers = [
   ['64 characters', 'description', { description: 'x'.repeat(65) }],
   ['no limit below zero', 'usd', { consumptionLimit: { usd: -1 } }],
+  ['no limit below a micro-USD', 'usd', { consumptionLimit: { usd: 0.000_000_1 } }],
   ['no limit above the published one', 'diem', { consumptionLimit: { diem: 10_000_000_000 } }],
   ['one limit of staking credit', 'vcu', { consumptionLimit: { diem: 1, vcu: 2 } }],
   ['a period of the three', 'EPOCH, MONTH, LIFETIME', { limitPeriod: 'WEEK' }],
