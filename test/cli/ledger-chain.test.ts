@@ -55,7 +55,7 @@ test('a restored trial without its local chain is told so, by name of the folder
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^The local chain of this folder has none of these payments \(eip155:8453\), so it is a new chain: copy `chain` /,
+        /^The local chain of this folder has none of these payments \(eip155:8453\), so it is a new chain\. .*copy `chain` /,
       ),
     ])
     expect(stdout).toContain('1 credits, 0 of them on the chain; 0 transfers')

@@ -202,7 +202,7 @@ withPostgres('two workers', cluster => {
     const { edits } = await ask<Edits>('/api/settings')
     const price = { kind: 'price', model: 'one', price: 'outputPerMillionUsd', usd: '1000' }
     const order = { version: edits.version, changes: [price], reason: 'a dearer engine' }
-    expect((await ask<{ said: string }>('/api/settings/change', order)).said).toMatch(/the service runs by it/)
+    expect((await ask<{ said: string }>('/api/settings/change', order)).said).toMatch(/the service uses it/)
     // No wait: once the answer is there, no worker charges the former price.
     const charged = await Promise.all(Array.from({ length: calls }, () => chat()))
     for (const { request } of charged) {
@@ -241,7 +241,7 @@ withPostgres('two workers', cluster => {
       const { edits } = await ask<{ edits: { version: string } }>('/api/settings')
       const price = { kind: 'price', model: 'one', price: 'outputPerMillionUsd', usd }
       const order = { version: edits.version, changes: [price], reason: 'a dearer engine' }
-      expect((await ask<{ said: string }>('/api/settings/change', order)).said).toMatch(/the service runs by it/)
+      expect((await ask<{ said: string }>('/api/settings/change', order)).said).toMatch(/the service uses it/)
       if (usd === '500') await vi.waitUntil(() => ready(serve, 2).length === 2, { timeout: 60_000, interval: 1 })
     }
     const charged = await Promise.all(Array.from({ length: 12 }, () => chat()))
