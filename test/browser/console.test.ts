@@ -140,7 +140,7 @@ withChromium('the console in a browser', browser => {
     const { view, complaints, open } = await visit()
     await open('/models')
     await shows(view, 'USD per million')
-    await shows(view, 'Video and music have no Try')
+    await shows(view, 'Video and music cannot be tried')
     for (const [model, isShown] of [
       ['demo-chat', null],
       ['demo-image', `document.querySelector('.made img').naturalWidth > 0`],
