@@ -82,5 +82,5 @@ test('as CSV, where no word of a service is a formula', async () => {
 })
 
 test('one form at a time', async () => {
-  expect(await receipts('--json', '--csv')).toMatchObject({ code: 2, stderr: expect.stringContaining('Choose one') })
+  expect(await receipts('--json', '--csv')).toMatchObject({ code: 2, stderr: expect.stringContaining('not both') })
 })
