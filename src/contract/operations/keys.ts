@@ -25,7 +25,7 @@ const Limit = z
   .number()
   .min(0)
   .max(mostLimitUsd)
-  .refine(usd => usd === 0 || usd >= leastLimitUsd, 'Must be at least 0.000001, or 0 to allow nothing')
+  .refine(usd => usd <= 0 || usd >= leastLimitUsd, 'Must be at least 0.000001, or 0 to allow nothing')
   .nullable()
 
 /** `vcu` is the older name of `diem`; if both are given, they must be equal. */
