@@ -114,7 +114,7 @@ export class Bucket {
   }
 
   /**
-   * Returns the id of a new upload. An upload whose answer was lost has an id that nobody knows, so it is found and
+   * Returns the id of a new upload. An upload whose answer was lost has an unknown id, so it is found and
    * aborted before the next attempt. Only one process may upload a key at a time.
    */
   async beginUpload(key: string, { mimeType, signal }: PutOptions): Promise<string> {

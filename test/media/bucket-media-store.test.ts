@@ -97,7 +97,7 @@ function mediaInBucket(server: () => S3Server): void {
     const path = await file(randomBytes(2 * partBytes))
     const name = newName()
     const lost = new AbortController()
-    // With its first part: while an upload begins, nobody knows its id, and it is left to the sweep.
+    // With its first part: while an upload begins, its id is unknown, and it is left to the sweep.
     aroundRequests((ask, _method, query) => {
       if (query.has('partNumber')) lost.abort(new Error('lost'))
       return ask()

@@ -30,7 +30,7 @@ export const consoleThreats: readonly Threat[] = [
     answer: '410; after twenty guesses from one address, 429 for more of them; a right link always works',
     shownBy: [
       attacks(
-        'O2: whoever guesses waits; another address does not',
+        'O2: an address that guesses waits; another address does not',
         'O2: "" is not a link',
         'O2: a right link works although others guess at its address, as behind a proxy',
       ),

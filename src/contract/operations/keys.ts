@@ -25,6 +25,7 @@ const Limit = z
   .number()
   .min(0)
   .max(mostLimitUsd)
+  // `min` has refused a negative one already.
   .refine(usd => usd <= 0 || usd >= leastLimitUsd, 'Must be at least 0.000001, or 0 to allow nothing')
   .nullable()
 

@@ -46,7 +46,7 @@ describe('links', () => {
     },
   )
 
-  test('O2: whoever guesses waits; another address does not', async () => {
+  test('O2: an address that guesses waits; another address does not', async () => {
     for (let guess = 0; guess < 20; guess++) expect(await status(opened.spend(`guess ${guess}`))).toBe(410)
     const refused = await opened.spend('guess 20')
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
