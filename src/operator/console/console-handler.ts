@@ -10,6 +10,7 @@ import { Throttle } from '#host/pages/throttle.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
 import { apiPath, pageKeyHeader, type Refused, type Session, sessionPath } from '#pages/kit/wire.ts'
+import { Overtaken } from '../operator-refused.ts'
 import { challengeMs } from '../sign-in/challenges.ts'
 import { deviceMs } from '../sign-in/devices.ts'
 import type { Operator } from '../sign-in/operator-sessions.ts'
@@ -86,11 +87,21 @@ export class ConsoleHandler {
     return typeof route.proof === 'function' ? this.#inTurn(() => this.#run(route, asked)) : this.#run(route, asked)
   }
 
+  /**
+   * An action that one of another process overtook is judged again. Each time, an action was done whose history allowed
+   * it, and a history allows only a limited number of them without a proof.
+   */
   async #run(route: ConsoleRoute, asked: Asked): Promise<Response> {
-    const { isNeeded, ...fence } = await needOf(route, asked, this.#context)
-    if (isNeeded && !(await this.#context.sessions.isProven(asked.session.hash))) return proofNeeded()
-    const answered = await route.run({ ...asked, ...fence }, this.#context)
-    return answered instanceof Response ? guarded(answered) : sendJson(200, answered)
+    for (;;) {
+      const { isNeeded, ...fence } = await needOf(route, asked, this.#context)
+      if (isNeeded && !(await this.#context.sessions.isProven(asked.session.hash))) return proofNeeded()
+      try {
+        const answered = await route.run({ ...asked, ...fence }, this.#context)
+        return answered instanceof Response ? guarded(answered) : sendJson(200, answered)
+      } catch (error) {
+        if (!(error instanceof Overtaken)) throw error
+      }
+    }
   }
 
   async #sendFile(request: Request, pathname: string): Promise<Response> {

@@ -1,7 +1,9 @@
 import { parseUsd } from '#contract/money.ts'
 import { hourMs } from '#contract/time.ts'
 import { hashOfSecret } from '#host/pages/page-guards.ts'
+import type { Store } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
+import { grantRef } from '../queries/customer-acts.ts'
 import type { Asked, ProofNeed, RouteContext } from './console-route.ts'
 
 /**
@@ -21,10 +23,12 @@ export async function isMuchCredit(
   { body, session }: Pick<Asked, 'body' | 'session'>,
   { store, clock }: Pick<RouteContext, 'store' | 'clock'>,
 ): Promise<ProofNeed> {
-  const { usd } = body as { usd?: unknown }
+  const { usd, id } = body as { usd?: unknown; id?: unknown }
   const now = typeof usd === 'string' ? parseUsd(usd) : null
   // The action itself refuses an invalid amount.
   if (now === null) return { isNeeded: false }
+  // A repeat credits nothing, so it needs no proof to return the first result.
+  if (typeof id === 'string' && (await isCredited(store, id))) return { isNeeded: false }
   if (now > unprovenCreditMicroUsd) return { isNeeded: true }
   const actor = `console: ${session.by}`
   const credits = store.read
@@ -41,6 +45,9 @@ export async function isMuchCredit(
   const fence: Op = { op: 'nonce', key, expiresAtMs: clock.now() + hourMs }
   return { isNeeded: false, fence }
 }
+
+const isCredited = async ({ read }: Pick<Store, 'read'>, id: string): Promise<boolean> =>
+  (await read.selectFrom('entry').select('seq').where('ref', '=', grantRef(id)).limit(1).execute()).length > 0
 
 const creditedOf = (after: string | null): bigint => {
   const { usd } = JSON.parse(after ?? '{}') as { usd?: string }

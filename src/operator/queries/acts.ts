@@ -3,7 +3,7 @@ import { type Act, noteAct } from '#ledger/accounts/operator-acts.ts'
 import { commitSurely, type Refusal } from '#ledger/store/store.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { refuse } from '../operator-refused.ts'
+import { type OperatorRefused, Overtaken, refuse } from '../operator-refused.ts'
 import type { OperatorContext } from './operator-context.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
@@ -15,12 +15,13 @@ const sentences: Partial<Record<Refusal, string>> = {
   nothing_to_refund: 'There is nothing to refund: the ledger has no charge for this request.',
   refunded: 'This was already refunded.',
   job_moved: 'The job has just changed; check it, then try again.',
-  nonce_used: 'You have just done the same elsewhere; check it, then try again.',
 }
 
-export const refusedByLedger = (why: Refusal) => refuse(sentences[why] ?? `The ledger refused this: ${why}.`)
+/** Only a fence can find its nonce used. */
+export const refusedByLedger = (why: Refusal): OperatorRefused | Overtaken =>
+  why === 'nonce_used' ? new Overtaken() : refuse(sentences[why] ?? `The ledger refused this: ${why}.`)
 
-/** Writes an action and its row of the log in one unit. If it throws `OperatorRefused`, neither is written. */
+/** Writes an action and its row of the log in one unit. If it throws `OperatorRefused` or `Overtaken`, neither is written. */
 export async function commitAct(context: OperatorContext, act: Act, ops: readonly Op[]): Promise<void> {
   const why = await tryAct(context, act, ops)
   if (why !== null) throw refusedByLedger(why)

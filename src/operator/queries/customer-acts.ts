@@ -76,6 +76,9 @@ async function setDetails(context: OperatorContext, { named, wanted, reason, act
   return { customer: found.id }
 }
 
+/** The ledger accepts each ref once. */
+export const grantRef = (id: string): string => `grant:${id}`
+
 /** Credits once for each id. Creates no key. */
 export async function creditCustomer(
   context: OperatorContext,
@@ -87,7 +90,7 @@ export async function creditCustomer(
   const atMs = clock.now()
   const amount = microUsd(parseUsd(order.usd) ?? zeroUsd)
   const id = order.id ?? uuidV7(atMs)
-  const ref = `grant:${id}`
+  const ref = grantRef(id)
   const credit: Op = { op: 'credit', account, amount, source: 'system:grant', ref, atMs }
   const { reason } = order
   const noted = {

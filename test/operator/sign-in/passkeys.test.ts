@@ -264,15 +264,30 @@ describe('attacks on passkeys', () => {
     await opened.service.key(5)
     const { rows } = await json<{ rows: { customer: string }[] }>(ask('/api/operator/customers', session))
     const customer = rows[0]?.customer
-    const body = JSON.stringify({ customer, usd: '60', reason: 'A test' })
     const headers = { 'content-type': 'application/json', ...headersOf(session) }
     opened.service.clock.pass(5 * minuteMs + 1)
     const consoles = [opened.ask, opened.another(), opened.another()]
-    const credit = (console: OpenedConsole['ask']) =>
-      status(console('/api/operator/customer.credit', { method: 'POST', body, headers }))
-    const atOnce = await Promise.all(consoles.map(credit))
-    expect(atOnce.filter(each => each === 200)).toHaveLength(1)
-    expect(await Promise.all(consoles.map(credit))).toEqual([403, 403, 403])
+    const credits = (usd: string, id?: string) =>
+      Promise.all(
+        consoles.map(async console => {
+          const body = JSON.stringify({ customer, usd, reason: 'A test', ...(id ? { id } : {}) })
+          const answer = await console('/api/operator/customer.credit', { method: 'POST', body, headers })
+          return { status: answer.status, body: (await answer.json()) as object }
+        }),
+      )
+    const statuses = (answers: { status: number }[]) => answers.map(answer => answer.status).sort()
+    // Each one that another overtook is judged again, by a history with the other one.
+    expect(statuses(await credits('0.5'))).toEqual([200, 200, 200])
+    expect(statuses(await credits('60'))).toEqual([200, 403, 403])
+    expect(statuses(await credits('60'))).toEqual([403, 403, 403])
+    const first = await credits('30', 'once')
+    expect(statuses(first)).toEqual([200, 200, 200])
+    // A repeat credits nothing, so it needs no proof.
+    const again = await credits('30', 'once')
+    expect(again).toEqual(
+      again.map(() => ({ status: 200, body: expect.objectContaining({ id: 'once', isRepeated: true }) })),
+    )
+    expect(statuses(await credits('31', 'once'))).toEqual([409, 409, 409])
   })
 
   test.each(['/api/sign-in', '/api/sign-in/passkey', '/api/your-sign-in/add-passkey', '/api/prove', '/api/prove/ways'])(
