@@ -1,3 +1,4 @@
+import type { TrustedProxies } from '#access/identity/trusted-proxies.ts'
 import type { Clock } from '#contract/time.ts'
 import type { oneAtATime } from '#host/async.ts'
 import type { Log } from '#host/log.ts'
@@ -53,6 +54,7 @@ export interface ConsoleParts {
   /** A model's prices as text. */
   pricesOf(model: string): readonly string[]
   settings: { publicUrl: string }
+  proxies: Pick<TrustedProxies, 'callerOf'>
   recent: Pick<RecentRequests, 'summary' | 'find'>
   /** Signs the ledger's receipt for a request. */
   receipts: Pick<ChargeReceipts, 'of'>

@@ -50,6 +50,7 @@ export class OperatorConsole {
   readonly #sessions: OperatorSessions
   readonly #handler: ConsoleHandler
   readonly #url: string
+  readonly #proxies: ConsoleParts['proxies']
 
   /** Links use the first origin, which may be a TLS proxy's. */
   constructor(parts: ConsoleParts, origins: readonly [string, ...string[]]) {
@@ -57,11 +58,19 @@ export class OperatorConsole {
     const context = { ...parts, sessions: this.#sessions, signIn: new SignIn(parts), inTurn: oneAtATime(), origins }
     this.#handler = new ConsoleHandler(consoleRoutes, context)
     this.#url = origins[0]
+    this.#proxies = parts.proxies
   }
 
-  /** If Node's messages are missing, all browsers share one address. */
-  fetch(request: Request, { incoming }: { incoming?: Pick<IncomingMessage, 'socket'> }): Promise<Response> {
-    return this.#handler.answer(request, incoming?.socket.remoteAddress ?? '')
+  /**
+   * If Node's messages are missing, all browsers share one address; also behind a proxy that the service does not
+   * trust.
+   */
+  fetch(
+    request: Request,
+    { incoming }: { incoming?: Pick<IncomingMessage, 'socket' | 'headersDistinct'> },
+  ): Promise<Response> {
+    const header = (name: string) => incoming?.headersDistinct[name] ?? []
+    return this.#handler.answer(request, this.#proxies.callerOf(incoming?.socket.remoteAddress ?? '', header))
   }
 
   /** Browsers don't send the part after `#` to a server, so no server logs it. */

@@ -236,7 +236,7 @@ export const ConfigFile = z.strictObject({
   /** The address that callers use, without a path: `https://api.example.com`. */
   publicUrl: PublicUrl,
   listen: Listen.default({ host: '127.0.0.1', port: 8402 }),
-  /** Proxies in front of the service, whose `X-Forwarded-For` and `Forwarded` headers are trusted. */
+  /** Proxies in front of the service and the console, whose `X-Forwarded-For` and `Forwarded` headers are trusted. */
   trustedProxies: TrustedNetworks.default([]),
   /** The folder of the ledger, media and secrets; relative to the file. */
   data: z.string().min(1).default('.farebox'),

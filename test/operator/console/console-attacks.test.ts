@@ -226,3 +226,15 @@ test('behind a TLS proxy the cookie is bound to its host and to TLS', async () =
   const sent = { ...headers, cookie: cookie.split(';')[0] ?? '', [pageKeyHeader]: key }
   expect(await status(opened.ask('/api/me', { headers: sent }))).toBe(200)
 })
+
+test.each([
+  ['a proxy that the service trusts: each browser has its own count', ['127.0.0.1'], [429, 401]],
+  ['a proxy that it does not trust: what the header says is nobody’s address', [], [429, 429]],
+])('O23: behind %s', async (_what, trustedProxies, expected) => {
+  await opened.close()
+  opened = await openConsole({ settings: { trustedProxies } })
+  const guessFrom = (address: string) =>
+    status(opened.post('/api/sign-in/passkey', { credential: {} }, { ...fromItself, 'x-forwarded-for': address }))
+  for (let guess = 0; guess < 5; guess++) expect(await guessFrom('198.51.100.1')).toBe(401)
+  expect([await guessFrom('198.51.100.1'), await guessFrom('203.0.113.1')]).toEqual(expected)
+})

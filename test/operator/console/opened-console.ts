@@ -29,7 +29,9 @@ export async function openConsole(
       if (!headers.has('host')) headers.set('host', new URL(consoleUrl).host)
       if (typeof init.body === 'string') headers.set('content-length', `${Buffer.byteLength(init.body)}`)
       const request = new Request(`${consoleUrl}${path}`, { ...init, headers })
-      return fetch(request, { incoming: { socket: { remoteAddress: address } } } as unknown as SocketBindings)
+      const headersDistinct = Object.fromEntries([...headers].map(([name, value]) => [name, [value]]))
+      const incoming = { socket: { remoteAddress: address }, headersDistinct }
+      return fetch(request, { incoming } as unknown as SocketBindings)
     }
   }
   const ask = asking()
