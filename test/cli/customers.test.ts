@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
+import { proofOfSecret } from '#host/signatures/signatures.ts'
 import { type LocalServer, localServer } from '../local-server.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { typedInto } from './at-terminal.ts'
@@ -112,7 +113,11 @@ describe.each([
 describe('where the service’s answer is lost', () => {
   let lossy: LocalServer
   beforeEach(async () => {
-    lossy = await localServer((_, response) => response.destroy())
+    lossy = await localServer((request, response) => {
+      const challenge = /^\/admin\/v1\/proof\?challenge=(.+)$/.exec(request.url ?? '')?.[1]
+      if (challenge === undefined) response.destroy()
+      else response.end(JSON.stringify({ proof: proofOfSecret('t', challenge) }))
+    })
     const { admin } = dataFolder(root)
     await mkdir(dirname(admin), { recursive: true })
     await writeFile(admin, JSON.stringify({ url: lossy.url, token: 't', pid: process.pid }))

@@ -155,3 +155,30 @@ test('a negative amount is named as what it is', async () => {
     expect.stringMatching(/^`--usd` is `-5`; use an amount such as 5 or 0\.25, at most 1000000, or 0\. /),
   ])
 })
+
+describe('A12: another program at the address of a service that was killed', () => {
+  test.each([
+    [['console']],
+    [['console', '--sign-out']],
+    [['keys', 'create', '--usd', '5', '--label', 'a secret label']],
+    [['customers', 'list']],
+  ])('%j sends it nothing, and does not believe it', async args => {
+    const seen: string[] = []
+    const believed = { link: 'https://evil.example/#x', sessions: 0, key: 'k', keyId: 'k', account: 'a', rows: [] }
+    const server = await localServer(async (request, response) => {
+      seen.push(`${request.url} ${JSON.stringify(request.headers)}`)
+      for await (const piece of request) seen.push(String(piece))
+      response.end(JSON.stringify({ ...believed, proof: 'p'.repeat(43) }))
+    })
+    const token = 'the token of the service'
+    await mkdir(join(root, 'service'))
+    await writeFile(join(root, 'service', 'secret'), 'a secret of a test, 32 bytes long')
+    await writeFile(join(root, 'service', 'admin.json'), JSON.stringify({ url: server.url, token, pid: process.pid }))
+    const { code, stdout, stderr } = await run([...args, '--data', root])
+    await server.close()
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('Another program answers at')])
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toMatch(/^\/admin\/v1\/proof\?challenge=/)
+    expect(seen[0]).not.toMatch(/authorization|token|label/)
+  })
+})

@@ -129,6 +129,18 @@ export const otherThreats: readonly Threat[] = [
     ],
   },
   {
+    id: 'A12',
+    threat: 'another program at the address of a service that was killed, which an operator’s command asks',
+    answer: 'it gets neither the token nor the command, and its answer is not believed',
+    shownBy: [
+      shown('cli/data-folder.test.ts', 'A12: another program at the address of a service that was killed'),
+      shown(
+        'service/admin.test.ts',
+        'whoever has the token can tell the service from another program, without sending the token',
+      ),
+    ],
+  },
+  {
     id: 'S1',
     threat: 'more simultaneous calls than the credit covers',
     answer: 'only as many run as the credit covers',

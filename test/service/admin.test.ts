@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { proofOfSecret } from '#host/signatures/signatures.ts'
 import { adminToken, type OpenedService, openService } from './open-service.ts'
 
 let service: OpenedService
@@ -40,4 +41,15 @@ test('a wrong token makes nothing, and guessing is blocked', async () => {
     expect((await order({ usd: '1', label: '' }, `guess ${guess}`)).status).toBe(401)
   expect((await order({ usd: '1', label: '' }, 'another guess')).status).toBe(429)
   expect(await service.store.read.selectFrom('account').selectAll().execute()).toEqual([])
+})
+
+test('whoever has the token can tell the service from another program, without sending the token', async () => {
+  const proof = async (challenge: string) => {
+    const response = await service.request(`/admin/v1/proof?challenge=${challenge}`, { method: 'POST' })
+    return (await response.json()) as { proof: string }
+  }
+  expect(await proof('one')).toEqual({ proof: proofOfSecret(adminToken, 'one') })
+  expect((await proof('two')).proof).not.toBe((await proof('one')).proof)
+  const forwarded = { method: 'POST', headers: { 'x-forwarded-for': '192.0.2.1' } }
+  expect((await service.request('/admin/v1/proof?challenge=one', forwarded)).status).toBe(403)
 })

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { WrongSecret } from '#access/keys/server-secret.ts'
 import { jsonOf } from '#contract/wire/json.ts'
 import type { Log } from '#host/log.ts'
+import { isSameSecret, proofOfSecret } from '#host/signatures/signatures.ts'
 import type { StoreError } from '#ledger/store/store.ts'
 import type { MediaUnusable } from '#media/media-store.ts'
 import { CliError } from '../command.ts'
@@ -40,34 +42,55 @@ const adminTimeoutMs = 15_000
 
 export const noAnswer = ['The service of this folder does not answer.', 'Restart it, then try again.'] as const
 
-/** Its port is closed, so it received no request: it is ending, or was killed. */
+/** It received no command: it is starting or ending, or was killed. */
 export class ServiceGone extends CliError {}
 
 /** It received the request and may have executed it. */
 export class AnswerLost extends CliError {}
 
+const post = (url: string, order: Pick<RequestInit, 'headers' | 'body'> = {}): Promise<Response> =>
+  fetch(url, { method: 'POST', redirect: 'error', signal: AbortSignal.timeout(adminTimeoutMs), ...order })
+
 const send = (service: AdminRecord, path: string, body: unknown): Promise<Response> =>
-  fetch(`${service.url}${path}`, {
-    method: 'POST',
+  post(`${service.url}${path}`, {
     headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    redirect: 'error',
-    signal: AbortSignal.timeout(adminTimeoutMs),
   })
 
+const challengeBytes = 32
+const Proof = z.object({ proof: z.string() })
+
 /**
- * Whether the service of the record answers: one that was killed leaves its record, and its process number may be
- * another program's by now. The order is invalid, so that it is refused for that alone if the token is right, without
- * the ledger, which may be away.
+ * Returns what listens at the address of the record: a service that was killed leaves its record, and by now another
+ * program may have its process number, or its port. Sends no secret. Throws `ServiceGone` if nothing answers.
  */
-export async function isServing(service: AdminRecord): Promise<boolean> {
-  const response = await send(service, '/admin/v1/keys/list', { account: null }).catch(() => null)
-  await response?.body?.cancel()
-  return response?.status === 400
+async function listenerAt({ url, token }: AdminRecord): Promise<'the service' | 'another program'> {
+  const gone = (): never => {
+    throw new ServiceGone(...noAnswer)
+  }
+  const challenge = randomBytes(challengeBytes).toString('base64url')
+  const response = await post(`${url}/admin/v1/proof?challenge=${challenge}`).catch(gone)
+  const answer = Proof.safeParse(await response.json().catch(() => null))
+  // Of a service that is starting.
+  if (response.status === 503) return gone()
+  const isProven = answer.success && isSameSecret(answer.data.proof, proofOfSecret(token, challenge))
+  return isProven ? 'the service' : 'another program'
 }
+
+/** Whether the service of the record answers. */
+export const isServing = (service: AdminRecord): Promise<boolean> =>
+  listenerAt(service).then(
+    listener => listener === 'the service',
+    () => false,
+  )
 
 /** Asks a running service to execute an operator's command. */
 export async function askService(service: AdminRecord, path: string, body: unknown): Promise<unknown> {
+  if ((await listenerAt(service)) === 'another program')
+    throw new CliError(
+      `Another program answers at ${service.url}, the address of the service of this folder. It was sent nothing.`,
+      'End that program and restart the service, then try again.',
+    )
   const response = await send(service, path, body).catch(error => {
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
     throw code === 'ECONNREFUSED' ? new ServiceGone(...noAnswer) : new AnswerLost(...noAnswer)

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 
@@ -50,5 +50,9 @@ export async function isSignedByKey(key: Uint8Array, message: string, signature:
 
 /** Compares hashes, so that timing reveals neither the length nor the beginning of a secret. */
 export const isSameSecret = (one: string, other: string): boolean => timingSafeEqual(hashOf(one), hashOf(other))
+
+/** Proves to the sender of a challenge that this process knows a secret, which is not sent. */
+export const proofOfSecret = (secret: string, challenge: string): string =>
+  createHmac('sha256', secret).update(`proof\n${challenge}`).digest('base64url')
 
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()

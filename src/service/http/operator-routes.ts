@@ -15,7 +15,7 @@ import { formatUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
 import { retryAfter } from '#contract/wire/headers.ts'
 import { parseJson } from '#contract/wire/json.ts'
-import { isSameSecret } from '#host/signatures/signatures.ts'
+import { isSameSecret, proofOfSecret } from '#host/signatures/signatures.ts'
 import { amountMicroUsd, nameCharacters } from '#ledger/bounds.ts'
 import type { Charges } from '#ledger/charges/charges.ts'
 import type { LedgerState, LedgerWatch } from '#ledger/ledger-watch.ts'
@@ -211,7 +211,9 @@ type CommandName = keyof typeof commands
 type Body<Name extends CommandName> = z.output<(typeof commands)[Name]>
 
 const adminPath = '/admin/v1/'
-export const adminPaths = Object.keys(commands).map(command => `${adminPath}${command}`)
+/** Answers a challenge, so that a command sends the token to no other program that listens here. */
+const proofCommand = 'proof'
+export const adminPaths = [proofCommand, ...Object.keys(commands)].map(command => `${adminPath}${command}`)
 
 /**
  * Runs one of the operator's commands. Throws `ServiceError`s; wrong tokens count towards the block of their address.
@@ -219,11 +221,14 @@ export const adminPaths = Object.keys(commands).map(command => `${adminPath}${co
 export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
   // A proxy on this machine has the machine's address, and no command comes through a proxy.
   if (exchange.isForwarded || !isLoopback(exchange.address)) throw forbidden()
+  const { pathname, searchParams } = new URL(request.url)
+  const command = pathname.slice(adminPath.length)
+  if (command === proofCommand)
+    return sendJson(exchange, 200, { proof: proofOfSecret(admin.token, searchParams.get('challenge') ?? '') })
   if (!isSameSecret(request.headers.get('authorization') ?? '', `Bearer ${admin.token}`)) throw authenticationFailed()
   exchange.isExempt = true
-  const command = new URL(request.url).pathname.slice(adminPath.length) as CommandName
   try {
-    return await sendJson(exchange, 200, await run(command, await request.text(), admin))
+    return await sendJson(exchange, 200, await run(command as CommandName, await request.text(), admin))
   } catch (error) {
     if (error instanceof WrongSecret) throw invalidRequest({ error: error.message })
     if (error instanceof KeyRefused) throw invalidRequest({ error: refusalSentence(error) })
