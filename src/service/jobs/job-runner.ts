@@ -147,23 +147,34 @@ export class JobRunner {
     return clock.now() - job.createdAtMs > longestJobMs && (await isClockShared(store))
   }
 
-  /** Stores the engine's file. That may take longer than a lease, and is given up when the lease is lost. */
-  async #taken(job: LeasedJob, { path, mimeType }: { path: string; mimeType: string }): Promise<Stored> {
-    const name = mediaName(job.id, mimeType)
+  /**
+   * Renews the lease while the work runs, which may take longer. The signal ends the work when the service stops, and
+   * when the lease is lost; if the store is only away, the next renewal may succeed.
+   */
+  async #leased<Value>(job: LeasedJob, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
     const lost = new AbortController()
-    const signal = AbortSignal.any([this.#stopping.signal, lost.signal])
     let renewed = Promise.resolve()
     const renew = () => {
-      renewed = renewed.then(() => job.keep(null)).catch(error => lost.abort(error))
+      renewed = renewed
+        .then(() => job.keep(null))
+        .catch(error => {
+          if (error instanceof LeaseLost) lost.abort(error)
+        })
     }
     const renewal = setInterval(renew, jobRenewalMs).unref()
     try {
-      const { bytes } = await this.#options.media.take(path, name, { mimeType, signal })
-      return { name, mimeType, bytes }
+      return await work(AbortSignal.any([this.#stopping.signal, lost.signal]))
     } finally {
       clearInterval(renewal)
       await renewed
     }
+  }
+
+  /** Stores the engine's file. */
+  async #taken(job: LeasedJob, { path, mimeType }: { path: string; mimeType: string }): Promise<Stored> {
+    const name = mediaName(job.id, mimeType)
+    const { bytes } = await this.#leased(job, signal => this.#options.media.take(path, name, { mimeType, signal }))
+    return { name, mimeType, bytes }
   }
 
   /** If the engine throws, there is no result; only a job's maximum age turns that into a failure. */
@@ -177,15 +188,15 @@ export class JobRunner {
     const left = new AbortController()
     const over = this.#options.inFlight.begin()
     try {
-      const { signal } = this.#stopping
-      const asked = AbortSignal.any([signal, left.signal])
-      const answer = engineAnswer(catalogue.ofJob(job.model), job, input, asked)
-      if (!answer) return unreadable
-      return await boundedWait(answer, { signal, timeoutMs: engineAnswerMs })
+      return await this.#leased(job, async signal => {
+        const asked = AbortSignal.any([signal, left.signal])
+        const answer = engineAnswer(catalogue.ofJob(job.model), job, input, asked)
+        return answer ? boundedWait(answer, { signal, timeoutMs: engineAnswerMs }) : unreadable
+      })
     } catch (error) {
       // The engine will be polled again, so the abandoned poll must not continue beside it.
       left.abort(error)
-      if (this.#stopping.signal.aborted) throw error
+      if (this.#stopping.signal.aborted || error instanceof LeaseLost) throw error
       log.warn({ jobId: job.id, err: error }, 'An engine could not be polled for a job; it is polled again.')
       // Null if it has not started: then the next poll starts it, instead of polling for a job that does not exist.
       return { state: 'running', engineState: job.engineState }

@@ -98,8 +98,10 @@ export class LeasedJob {
 
   /** Takes or renews the lease. The job of a suspended account fails instead, and is refunded. */
   async #run(set: JobFields): Promise<void> {
+    const lease = { owner: this.#owner, untilMs: this.#clock.now() + jobLeaseMs }
     try {
-      await this.move('running', { lease: this.#newLease(), ...set })
+      await this.move('running', { lease, ...set })
+      this.#leaseUntilMs = lease.untilMs
     } catch (error) {
       if (!(error instanceof MoveRefused) || error.why !== 'suspended') throw error
       await this.fail({ reason: 'API access has been disabled for this account.', contentPolicy: false })
@@ -134,11 +136,6 @@ export class LeasedJob {
     }
     this.#state = to
     this.#fence += 1
-  }
-
-  #newLease() {
-    this.#leaseUntilMs = this.#clock.now() + jobLeaseMs
-    return { owner: this.#owner, untilMs: this.#leaseUntilMs }
   }
 }
 
