@@ -49,6 +49,8 @@ export interface TransferContext extends TransferRecords {
 /** The transfer, for the user to confirm. */
 export interface PreparedTransfer extends Rail {
   kind: 'new' | 'repeated'
+  /** The open transfer that is continued; null for a new one. */
+  earlierId: string | null
   from: string
   payTo: string
   amountMicroUsd: MicroUsd
@@ -78,10 +80,10 @@ export async function prepareTransfer(
   if (earlier?.state === 'confirmed') return { kind: 'arrived', transfer: earlier }
   const { balance, held } = await fundsOf(context, recipient, from)
   const common = { ...recipient, from, balanceMicroUsd: balance, heldMicroUsd: held }
-  if (earlier) return { ...common, kind: 'repeated', amountMicroUsd: earlier.amountMicroUsd }
+  if (earlier) return { ...common, kind: 'repeated', earlierId: earlier.id, amountMicroUsd: earlier.amountMicroUsd }
   const amountMicroUsd = asked ?? microUsd(balance > held ? balance - held : 0n)
   refuseBeyond(recipient, from, { balance, held }, amountMicroUsd)
-  return { ...common, kind: 'new', amountMicroUsd }
+  return { ...common, kind: 'new', earlierId: null, amountMicroUsd }
 }
 
 async function recipientOf(context: TransferContext, to: string): Promise<Recipient> {
@@ -199,12 +201,18 @@ export async function sendTransfer(
     const terms = { payTo: prepared.payTo, asked: prepared.amountMicroUsd }
     const earlier = await earlierOf(context, prepared.from, terms)
     if (earlier?.state === 'confirmed') return earlier
-    if (!earlier && prepared.kind === 'repeated')
-      throw refusal('state', 'The earlier transfer has expired without being settled.', 'Run the command again.')
+    if (!earlier && prepared.earlierId !== null) return endedMeanwhile(context, prepared.earlierId)
     if (earlier && settler) await refuseOtherFeePayer(context, earlier, settler)
     const id = earlier?.id ?? (await signNew(context, lease, prepared, { key, settler, by }))
     return bring(context, lease, id, settler)
   })
+}
+
+/** Another process may have recorded the end while the user confirmed. Refuses if the transfer has not arrived. */
+async function endedMeanwhile({ records }: TransferContext, id: string): Promise<Transfer> {
+  const transfer = await records.read(() => transferOf(id))
+  if (transfer.state === 'confirmed') return transfer
+  throw refusal('state', 'The earlier transfer has expired without being settled.', 'Run the command again.')
 }
 
 /** This process holds the lease, so no other process can still sign a transfer that is only planned. */

@@ -13,7 +13,7 @@ import { keyFromHex, solanaKeyFrom, type WalletKey } from '#wallet/keys/keys.ts'
 import { withTopUpLease } from '#wallet/payment/top-up-lease.ts'
 import { listTransfers } from '#wallet/records/transfer-rows.ts'
 import { stop } from '#wallet/rules/stop-switch.ts'
-import { prepareTransfer, printedTransfer, type TransferContext } from '#wallet/send/send-money.ts'
+import { prepareTransfer, printedTransfer, sendTransfer, type TransferContext } from '#wallet/send/send-money.ts'
 import { facilitatorAt } from '#wallet/send/settler.ts'
 import { followTransfers } from '#wallet/send/transfer-end.ts'
 import { openWallet } from '#wallet/wallet.ts'
@@ -160,6 +160,19 @@ describe.each(['Base', 'Solana'] as const)('on %s', name => {
     expect(await states()).toEqual(['confirmed'])
     expect(await send(to, '5', facilitator.url)).toMatchObject({ kind: 'new', state: 'confirmed' })
     expect(await usdcOf(to)).toBe(10_000_000n)
+  })
+
+  test('what another process has sent, while its repeat was confirmed, has arrived and is not sent again', async () => {
+    const { context, key, prepare, send, to, usdcOf, facilitator, states } = await funded(worlds[name])
+    facilitator.behaves = 'lose before'
+    await send(to, '5', facilitator.url)
+    const prepared = await prepare(to, '5')
+    if (prepared.kind !== 'repeated') throw new Error('The transfer is not open.')
+    facilitator.behaves = 'settle'
+    await send(to, '5', facilitator.url)
+    const settler = facilitatorAt(facilitator.url)
+    expect(await sendTransfer(context, prepared, { key, settler, by: 'ada' })).toMatchObject({ state: 'confirmed' })
+    expect([await states(), await usdcOf(to)]).toEqual([['confirmed'], 5_000_000n])
   })
 
   test('more than there is, nothing, and words are refused before anything is signed', async () => {
