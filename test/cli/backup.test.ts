@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -319,6 +319,20 @@ describe('a restore', () => {
       false,
       'what was written last',
     ])
+  })
+
+  test('of the files of a service that was killed includes what is only in the log beside them', async () => {
+    const { database } = dataFolder(source)
+    const left = join(root, 'left.db')
+    const store = await openSqliteStore({ path: database })
+    await mustCommit(store, grant(2_000n))
+    for (const end of ['', '-wal']) await copyFile(database + end, left + end)
+    const whole = rowsOf(database, entries)
+    await store.close()
+    const target = join(root, 'target')
+    expect((await restore(target, left)).code).toBe(0)
+    expect(rowsOf(dataFolder(target).database, entries)).toEqual(whole)
+    expect(whole).toHaveLength(2)
   })
 
   test('that was killed is begun anew', async () => {

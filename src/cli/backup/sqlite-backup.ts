@@ -46,10 +46,12 @@ export async function restoreSqlite(
       'Set DATABASE_URL to an empty database, then try again.',
     )
   }
-  const [{ requireIntactFile, writeWhole }, { lockFolderOf }] = await Promise.all([
+  const [{ copyDatabase, requireIntactFile, writeWhole }, { lockFolderOf }] = await Promise.all([
     import('#ledger/store/sqlite/backup.ts'),
     import('#ledger/store/sqlite/connection.ts'),
   ])
+  // The file of a service that was killed lacks what is only in the log beside it.
+  const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
   requireSoundBackup(path, requireIntactFile)
   try {
     const running = await runningService(folder)
@@ -61,7 +63,9 @@ export async function restoreSqlite(
       rmSync(`${database}.part`, { force: true })
       refuseLeftovers(database)
       await writeWhole(database, part =>
-        pipeline(createReadStream(path), countedBytes(path, progress), createWriteStream(part)),
+        hasLog
+          ? copyDatabase(path, part)
+          : pipeline(createReadStream(path), countedBytes(path, progress), createWriteStream(part)),
       )
     } finally {
       lock.release()

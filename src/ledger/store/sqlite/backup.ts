@@ -17,7 +17,7 @@ export type OnPages = (done: number, total: number) => void
  */
 export async function backupSqlite(from: string, to: string, onPages?: OnPages): Promise<void> {
   if (!existsSync(from)) throw new StoreError('unusable_database', `There is no database at ${from}.`)
-  await writeWhole(to, part => copy(from, part, onPages))
+  await writeWhole(to, part => copyDatabase(from, part, onPages))
 }
 
 /** Lets `write` fill a new private file, then gives it its name. Throws `EEXIST` if the name is taken. */
@@ -48,7 +48,8 @@ function giveName(part: string, path: string): void {
   }
 }
 
-async function copy(from: string, to: string, onPages: OnPages = () => undefined): Promise<void> {
+/** Copies a database, with what is only in its log, into an empty file, and verifies the copy. */
+export async function copyDatabase(from: string, to: string, onPages: OnPages = () => undefined): Promise<void> {
   const source = new DatabaseSync(from, { readOnly: true, timeout: busyTimeoutMs })
   try {
     // Copying a database that changes starts again at each change; copying a snapshot does not.
