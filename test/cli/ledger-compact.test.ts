@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { beforeEach, expect, test } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
@@ -156,6 +157,17 @@ async function compactUntilKilled(afterMs: number): Promise<NodeJS.Signals | nul
   expect(code ?? 0).toBe(0)
   return killed.signalCode
 }
+
+test('what a service writes while it is ending is no difference', async () => {
+  await write(database(), 20)
+  const ending = await openStore(database())
+  const compacted = compact()
+  // Long enough for an audit of this ledger.
+  await sleep(1_500)
+  await mustCommit(ending, grant(5n))
+  await ending.close()
+  expect(await compacted).toMatchObject({ code: 0, stdout: expect.stringContaining('instead of') })
+})
 
 test('a command that is killed in the middle loses nothing, and the next one goes on', {
   timeout: 240_000,

@@ -24,6 +24,11 @@ interface CompactionOrder {
   note(line: string): void
 }
 
+interface Audits {
+  before: AuditReport
+  after: AuditReport
+}
+
 interface CompactionReport {
   dryRun: boolean
   /** Entries before this time may be sums from now on. */
@@ -40,22 +45,28 @@ interface CompactionReport {
 export async function compactLedgerAt(ledger: LedgerPlace, order: CompactionOrder): Promise<CompactionReport> {
   const { compactedBefore } = await import('#ledger/compact/compact-ledger.ts')
   const beforeMs = compactedBefore(order.nowMs, order.keep)
-  const before = await soundAudit(ledger, order)
-  const report = (months: readonly CompactedMonth[], archives: readonly string[], after: AuditReport) => ({
+  const report = (months: readonly CompactedMonth[], archives: readonly string[], audits: Audits) => ({
     dryRun: order.isDryRun,
     before: new Date(beforeMs).toISOString(),
     months: months.map(({ fromMs: _, toMs: __, ...month }, index) => ({ ...month, archive: archives[index] ?? null })),
-    entriesBefore: before.counts.entries,
-    entriesAfter: after.counts.entries,
+    entriesBefore: audits.before.counts.entries,
+    entriesAfter: audits.after.counts.entries,
   })
-  if (order.isDryRun) return report(await plannedBeside(ledger, beforeMs), [], before)
+  if (order.isDryRun) {
+    const before = await soundAudit(ledger, order)
+    return report(await plannedBeside(ledger, beforeMs), [], { before, after: before })
+  }
+  // Throws if there is no ledger, which opening it would create.
+  await (await openReader(ledger)).close()
   const open = () => openLedger(ledger)
   const store = await (ledger.database.engine === 'sqlite' ? openWhenFree(ledger.folder, open) : open())
   try {
+    // Only now: a service that was ending may have written until the folder was free.
+    const before = await soundAudit(ledger, order)
     const months = await planned(store.read, beforeMs)
     const archives = await archiveMonths(ledger, months, order)
     await folded(store, beforeMs, order)
-    return report(months, archives, await sameAudit(ledger, before, order))
+    return report(months, archives, { before, after: await sameAudit(ledger, before, order) })
   } finally {
     await store.close()
   }
