@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { savingLeaseMs } from '#agent/bounds.ts'
+import { JobRows } from '#agent/jobs/job-rows.ts'
 import { answerJson } from '../client/little-server.ts'
 import { manualClock } from '../client/manual-clock.ts'
 import { gate } from './gate.ts'
@@ -124,6 +125,40 @@ test('a file that takes longer than the lease of who saves it is not begun a sec
   const done = await first
   expect(done).toMatchObject({ state: 'completed', file: { bytes: video.length } })
   expect(await readFile(done.file?.path ?? '')).toEqual(video)
+})
+
+test('a file that takes longer than the lease is not begun by another process while it arrives', async () => {
+  const [slow, slower] = [gate(), gate()]
+  const server = await pretendService({
+    credit: 5,
+    async instead({ path }, response) {
+      if (!path.endsWith('/video/retrieve')) return false
+      response.writeHead(200, { 'content-type': 'video/mp4' })
+      response.write(video.subarray(0, 100))
+      await slow.passed
+      response.write(video.subarray(100, 200))
+      await slower.passed
+      return Boolean(response.end(video.subarray(200)))
+    },
+  })
+  onTestFinished(server.close)
+  const clock = manualClock()
+  const agent = await openAgent({ baseUrl: server.baseUrl, clock })
+  onTestFinished(agent.close)
+  const { job } = await agent.video()
+  const first = agent.context().jobs.wait(job.jobId, 0)
+  await slow.reached
+  await vi.waitFor(() => expect(saverOf(agent.state, job.jobId)).toMatch(/@/), 20_000)
+  const until = () => agent.state.database().prepare('SELECT saving_until_ms AS ms FROM jobs').get()?.ms
+  const before = until()
+  clock.nowMs += savingLeaseMs * 0.6
+  slow.open()
+  await vi.waitFor(() => expect(until()).toBeGreaterThan(Number(before)), 20_000)
+  clock.nowMs += savingLeaseMs * 0.6
+  // Another process has rows of its own.
+  expect(new JobRows(agent.state, clock).takeSaving(job.jobId)).toBe(false)
+  slower.open()
+  expect(await first).toMatchObject({ state: 'completed', file: { bytes: video.length } })
 })
 
 const saverOf = (state: { database(): DatabaseSync }, jobId: string): unknown =>

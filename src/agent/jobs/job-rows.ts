@@ -284,6 +284,12 @@ export class JobRows {
     return isTaken
   }
 
+  /** Extends the lease while a large file arrives, because two processes would write the same part of it. */
+  keepSaving(id: string): void {
+    const untilMs = this.#clock.now() + savingLeaseMs
+    this.#run('UPDATE jobs SET saving_until_ms = ? WHERE id = ? AND saver = ?', untilMs, id, thisProcess())
+  }
+
   /** Does nothing if another process has taken it over since. */
   leaveSaving(id: string): void {
     this.#saving.delete(id)

@@ -13,7 +13,7 @@ import type { JobStore, JobView } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { Invocation } from '#toolkit/tool-host.ts'
 import { untrustedId } from '#toolkit/values/untrusted.ts'
-import { jobFaults, pollMs } from '../bounds.ts'
+import { jobFaults, pollMs, savingLeaseMs } from '../bounds.ts'
 import { isTransient } from '../calls/lost-call.ts'
 import type { AgentContext } from '../context.ts'
 import { type Files, freePath, inFolder } from '../media/files.ts'
@@ -133,10 +133,15 @@ export class Jobs implements JobStore {
     }
     try {
       this.#waiting.report({ message: `${untrustedId(job.model)}: done, saving` })
-      const saved = await saveJobMedia(this.#agent.client, this.#agent.files, job, answer, {
-        signal: this.#waiting.signal,
-        onBytes: (bytes, totalBytes) => this.#waiting.report(savingStep(job, bytes, totalBytes)),
-      })
+      const { client, files, clock } = this.#agent
+      let keptAtMs = clock.now()
+      const onBytes: Saving['onBytes'] = (bytes, totalBytes) => {
+        this.#waiting.report(savingStep(job, bytes, totalBytes))
+        if (clock.now() - keptAtMs < savingLeaseMs / 2) return
+        keptAtMs = clock.now()
+        this.#rows.keepSaving(job.jobId)
+      }
+      const saved = await saveJobMedia(client, files, job, answer, { signal: this.#waiting.signal, onBytes })
       this.#rows.saved(job, saved)
     } catch (error) {
       this.#rows.leaveSaving(job.jobId)
