@@ -207,6 +207,27 @@ test('a server that was added meanwhile stays, where ours is removed', async () 
   expect(read(path)).toBe('{\n  "mcpServers": {\n    "other": {"url": "http://x"} // mine\n  }\n}\n')
 })
 
+test.each([
+  ['"other": { "url": "http://x" } } }', '{ "mcpServers": {\n    // mine\n     "other": { "url": "http://x" } } }'],
+  ['"z": 1 } }', '{ "mcpServers": {\n    // mine\n     "z": 1 } }'],
+])('a comment before our entry hides nothing that follows it: %s', async (rest, left) => {
+  const path = join(home, '.cursor/mcp.json')
+  await run(['cursor', '--yes'])
+  const ours = JSON.stringify(JSON.parse(read(path)).mcpServers.farebox)
+  put(path, `{ "mcpServers": {\n    // mine\n    "farebox": ${ours}, ${rest}`)
+  await run(['cursor', '--uninstall', '--yes'])
+  expect(read(path)).toBe(left)
+})
+
+test('a comment before our entry, the only one, does not hide the end of the list', async () => {
+  const path = join(home, '.cursor/mcp.json')
+  await run(['cursor', '--yes'])
+  const ours = JSON.stringify(JSON.parse(read(path)).mcpServers.farebox)
+  put(path, `{ "mcpServers": { "z": 1, // mine\n    "farebox": ${ours} } }`)
+  await run(['cursor', '--uninstall', '--yes'])
+  expect(read(path)).toBe('{ "mcpServers": { "z": 1 // mine\n     } }')
+})
+
 test('a key that a user has written into our entry is not shown', async () => {
   for (const name of ['zed', 'codex']) {
     await run([name, '--yes', '--service', 'https://x.example/api/v1'])

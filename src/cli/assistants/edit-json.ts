@@ -189,9 +189,13 @@ function commaAfter(text: string, offset: number): number | null {
 function removeFrom(text: string, node: Node): string {
   const siblings = node.parent?.children ?? []
   const previous = siblings[siblings.indexOf(node) - 1]
-  const start = text.slice(0, node.offset).trimEnd().length
   const end = node.offset + node.length
   const following = commaAfter(text, end)
+  const before = text.slice(0, node.offset).trimEnd()
+  // Without the end of its line, a comment would hide what follows.
+  const after = text.slice(following === null ? end : following + 1)
+  const isHiding = /\/\/.*$/.test(before) && !/^[\t ]*(?:\r?\n|$)/.test(after)
+  const start = isHiding ? node.offset : before.length
   if (following !== null) return replace(text, start, following + 1 - start, '')
   const without = text.slice(0, start) + text.slice(end)
   const comma = previous && commaAfter(text, previous.offset + previous.length)
