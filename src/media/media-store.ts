@@ -110,7 +110,11 @@ export class FolderMediaStore implements MediaStore {
   }
 
   async find(name: string): Promise<StoredMedia | null> {
-    const found = await stat(this.#pathOf(name)).catch(() => null)
+    const found = await stat(this.#pathOf(name)).catch(error => {
+      // A volume that is away has the file or not.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw error
+    })
     return found?.isFile() ? { bytes: found.size } : null
   }
 
