@@ -70,6 +70,8 @@ export class YamlFile {
     if (this.#document.errors.length) throw new ConfigRefused(this.#grammarFaults(text))
     try {
       this.value = this.#document.toJS({ maxAliasCount: configAliases })
+      // Throws for an alias within the value that it names: reading such a value would never end.
+      JSON.stringify(this.value)
     } catch {
       throw new ConfigRefused([atStart('The file’s aliases do not resolve, or are too many.')])
     }

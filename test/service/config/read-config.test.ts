@@ -369,3 +369,7 @@ test('a variable that is not set is the one fault, also where a rule wants that 
   ])
   expect(faultsIn(text, { ...environment, GAS_KEY: `0x${'1'.repeat(64)}` })).toEqual([])
 })
+
+test.each(['models: &m [*m]\n', 'payments: &p { evm: *p }\n'])('an alias within its own value is a fault: %j', text => {
+  expect(faultsIn(text)).toEqual([expect.stringContaining('aliases do not resolve')])
+})
