@@ -92,7 +92,7 @@ test.for(['langchain', 'mastra'])(
   },
 )
 
-test('a program that nobody watches buys a video within its caps, and is about a screen long', async () => {
+test('an unattended program buys a video within its caps, and is about a screen long', async () => {
   const said = await run(process.execPath, ['examples/autonomous-agent.mjs'])
   expect(said).toMatch(/costs 0\.\d+ USD; paid so far: [05] of 20 USD\.\ncompleted .*\.mp4\n$/)
   const file = /completed (.*\.mp4)/.exec(said)?.[1] ?? ''

@@ -19,7 +19,7 @@ const environment = {
   FAREBOX_SVM_KEY: 'key',
 }
 
-test('examples/farebox.yaml is what serve takes', async () => {
+test('examples/farebox.yaml is accepted by serve', async () => {
   const { file, openModels, checkPayments } = readConfig(await readFile(path, 'utf8'), environment)
   checkPayments()
   const log = { info() {}, warn() {}, error() {} }

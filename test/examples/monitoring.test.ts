@@ -1,4 +1,4 @@
-/** The files for Prometheus and Grafana: those programs take them, and each series that they name is one of the service. */
+/** The files for Prometheus and Grafana: both programs accept them, and the service has every series that they name. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
