@@ -23,7 +23,7 @@ export default defineTool({
     aspect_ratio: plainText(z.string().min(1).max(40)).optional().describe('Such as 16:9.'),
     resolution: plainText(z.string().min(1).max(40)).optional().describe('Such as 2K.'),
     quality: z.enum(['low', 'medium', 'high']).optional().describe('Changes the price.'),
-    style_preset: plainText(z.string().min(1).max(200)).optional().describe('A wrong value lists the valid ones.'),
+    style_preset: plainText(z.string().min(1).max(200)).optional().describe('An error lists the valid ones.'),
     seed: plainNumber(seed).optional().describe('The same seed draws the same image.'),
     variants: z.number().int().min(1).max(4).optional().describe('How many; each is charged.'),
     format: ImageFormat.optional().describe('File format.'),

@@ -46,7 +46,8 @@ export const settings: readonly Setting[] = [
     variable: 'FAREBOX_DATA',
     type: 'directory',
     title: 'Wallet folder',
-    description: 'The folder of `farebox wallet create`, which also keeps the budget and jobs. Default: ~/.farebox.',
+    description:
+      'The folder that `farebox wallet create` used. It also contains the budget and jobs. Default: ~/.farebox.',
   },
   {
     key: 'wallet_key',
@@ -134,5 +135,5 @@ export const passphraseFile = {
   flag: '--passphrase-file',
   title: 'File with the passphrase',
   description:
-    'Unlocks the wallet of `farebox wallet create`. Only you may be able to read the file. Not needed if the keychain has the keys.',
+    'Unlocks the wallet that `farebox wallet create` made. The file must be readable only by you. Not needed if the keychain has the keys.',
 } as const
