@@ -29,7 +29,7 @@ const sections: readonly Section[] = [
     text: '“Untouched”: the callers and the engine use the same name for the model. “Rewritten”: they use different names, so farebox changes each event. It counts and charges the tokens in both cases.',
     plots: ['CPU per event, µs', 'p50 from engine to caller, ms'],
     rest: [
-      'In alternating rounds of 50 streams × 50 events/s on another machine, [sending chunks at once](decisions/chunks-sent-at-once.md) took the CPU per event from 1.49 to 1.21 times that of the bare pipe, and from 0.86 to 0.70 times that of Portkey. Of what is left, a quarter is the write to the caller’s socket. At 500 streams the bare pipe alone takes 95 % of the core, so a server that costs over 5 % more passes fewer events. An open stream holds 45 kB of objects, the bare pipe’s 17 kB: headers, the answer’s state and what cancels it.',
+      'In alternating rounds of 50 streams × 50 events/s on another machine, [sending chunks at once](decisions/chunks-sent-at-once.md) lowered the CPU per event from 1.49 to 1.21 times that of the bare pipe, and from 0.86 to 0.70 times that of Portkey. A quarter of the rest is the write to the caller’s socket. At 500 streams the bare pipe alone takes 95 % of the core, so a server that costs over 5 % more passes fewer events. An open stream holds 45 kB of objects, and 17 kB in the bare pipe: headers, the answer’s state, and the parts that cancel it.',
     ],
   },
   {
@@ -38,7 +38,7 @@ const sections: readonly Section[] = [
     text: 'The time from the start of the process to its first 200 on `/api/v1/models`, with a warm compile cache. Node’s own `fetch` is not loaded until something uses it. A killed service left the open holds; half of them have a checkpoint that must be charged.',
     plots: ['start to the first 200, ms'],
     rest: [
-      'The bare pipe, which only loads undici, takes more than half of that time. A profile of the first case shows where the rest goes: about a fifth of the CPU time loads and links modules, a tenth builds the schemas of operations and errors, and less than a tenth collects garbage. Bundles that contain only ASCII gained nothing, and flags of V8 cost more than they saved, because most of them discard the compile cache.',
+      'The bare pipe, which only loads undici, takes more than half of that time. A profile of the first case shows where the rest goes: about a fifth of the CPU time loads and links modules, a tenth builds the schemas of operations and errors, and less than a tenth collects garbage. Bundles that contain only ASCII gained nothing, and V8 flags cost more than they saved, because most of them discard the compile cache.',
     ],
   },
   {
@@ -56,7 +56,7 @@ const sections: readonly Section[] = [
   {
     name: 'signed',
     title: 'Signed by wallets',
-    text: 'The same chats with a key, with a new sign-in of a wallet that the service knows, and with the first sign-in of a new wallet. The times at a fixed rate are those of requests with a key, while the same number of requests of each kind run beside them.',
+    text: 'The same chats with a key, with a new sign-in of a wallet that the service knows, and with the first sign-in of a new wallet. The rows at a fixed rate show the times of requests with a key, while as many requests of the column’s kind run beside them.',
     plots: ['CPU per request, µs'],
   },
   {
@@ -64,7 +64,7 @@ const sections: readonly Section[] = [
     title: 'Operators',
     text: 'One service for each store, with 1,000 customers, a million entries of 30 days, and 10 top-ups and 10 jobs of each customer. Each row is a query of the console or of `farebox usage`, sent 50 times over HTTP with different parameters. Then chats at a fixed rate are measured with and without an operator who opens a page every 0.2 s.',
     rest: [
-      'The slowest queries on PostgreSQL add up all sums of 30 days. After this run, usage reads those sums twice instead of three times, and a query takes one process of the database at most. The service and the database share one core here, so a chat waits while either adds up.',
+      'The slowest queries on PostgreSQL add up all sums of 30 days. Since this run, usage queries read those sums twice instead of three times, and a query occupies at most one database process. The service and the database share one core here, so a chat waits while either of them adds up sums.',
     ],
   },
   {
@@ -75,9 +75,9 @@ const sections: readonly Section[] = [
   {
     name: 'endure',
     title: 'Endurance',
-    text: 'Each row has its own service. Memory and resources after the full load are compared with those after a warm-up of one minute. The other callers read an endless stream until they leave, or leave while their streams run; the engine then goes on until the service ends it, and every call must be charged once.',
+    text: 'Each row has its own service. Memory and resources after the full load are compared with those after a warm-up of one minute. In the first three rows, callers stop reading, read slowly, or leave while their streams run. The engine then continues until the service ends it, and every call must be charged once.',
     rest: [
-      'What the main thread holds after the load is less than before. In a shorter run, the resident memory that grew was anonymous memory of the process, not mapped files. Which heap keeps it has not been measured.',
+      'After the load, the main thread holds less memory than before. In a shorter run, the part of the resident memory that grew was anonymous memory, not mapped files. We have not measured which heap keeps it.',
     ],
   },
 ]
@@ -91,7 +91,7 @@ export function performancePage(): string {
     const result = readResult(section.name)
     return result ? sectionOf(section, result) : []
   })
-  return `${[...opening, ...(parts.length ? parts : ['', 'No figures are kept yet.'])].join('\n')}\n`
+  return `${[...opening, ...(parts.length ? parts : ['', 'There are no figures yet.'])].join('\n')}\n`
 }
 
 const opening = [
