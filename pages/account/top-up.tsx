@@ -77,7 +77,7 @@ function NewPayment(): JSX.Element {
       <p class="quiet">
         You pay in USDC on Base or Solana, from a browser wallet. The credit goes to the account of the wallet that pays
         {me.value?.kind === 'key'
-          ? ', not to this API key’s account. To get credit for this one, ask the operator. '
+          ? ', not to this API key’s account. To get credit for that account, ask the operator. '
           : '. '}
         Programs use <a href="/docs/topUpX402Balance">POST /x402/top-up</a>.
       </p>

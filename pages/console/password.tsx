@@ -22,10 +22,10 @@ export function PasswordSection({ sinceMs, tell }: PasswordProps): JSX.Element {
       <h2>Password</h2>
       <p>
         {sinceMs === null ? (
-          'A password with a code of your authenticator signs you in where neither a link nor a passkey works.'
+          'A password with a code from your authenticator signs you in where neither a link nor a passkey works.'
         ) : (
           <>
-            Set on <Time atMs={sinceMs} />. It signs you in with a code of your authenticator.
+            Set on <Time atMs={sinceMs} />. It signs you in with a code from your authenticator.
           </>
         )}
       </p>
@@ -73,7 +73,7 @@ function SetDialog({ tell, close }: Pick<PasswordProps, 'tell'> & { close(): voi
     const [password, again] = [String(form.get('password') ?? ''), String(form.get('again') ?? '')]
     if (!shown) throw new RefusedError(0, { happened: 'There is no code to scan yet.', next: 'Try again.' })
     if (password !== again)
-      throw new RefusedError(0, { happened: 'The two passwords differ.', next: 'Type the same one twice.' })
+      throw new RefusedError(0, { happened: 'The two passwords differ.', next: 'Type the same password twice.' })
     await tell('set-password', { password, code: codeIn(form), setup: shown.setup })
   }
   const { least, most } = passwordCharacters

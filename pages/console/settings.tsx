@@ -10,7 +10,7 @@ import type { SettingsView } from './settings-wire.ts'
 
 /** The current contents of the configuration file. */
 export function SettingsPage(): JSX.Element {
-  return may('owner') ? <Settings /> : <p>Only an owner sees the settings.</p>
+  return may('owner') ? <Settings /> : <p>Only owners can see the settings.</p>
 }
 
 function Settings(): JSX.Element {

@@ -71,7 +71,7 @@ export function keyCreditRequired(
 }
 
 const saidOf = ({ availableMicroUsd, neededMicroUsd }: { availableMicroUsd: MicroUsd; neededMicroUsd: MicroUsd }) =>
-  `This call needs ${displayUsd(neededMicroUsd)}, and ${displayUsd(availableMicroUsd)} are available.`
+  `This call needs ${displayUsd(neededMicroUsd)}, and ${displayUsd(availableMicroUsd)} is available.`
 
 /**
  * The 402 for a key that has reached its own limit, regardless of its account; includes what is left of it, if known.
@@ -102,7 +102,7 @@ export function walletCredit(
       error: 'Payment required',
       code: 'PAYMENT_REQUIRED',
       reason: 'insufficient_balance',
-      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, and ${displayUsd(credit.availableMicroUsd)} are available.${option ? '' : ' This service accepts no payments; ask its operator for an API key with credit.'}`,
+      message: `Insufficient x402 balance: this call needs ${displayUsd(credit.neededMicroUsd)}, and ${displayUsd(credit.availableMicroUsd)} is available.${option ? '' : ' This service accepts no payments; ask its operator for an API key with credit.'}`,
       currentBalanceUsd: toUsdNumber(credit.availableMicroUsd),
       minimumBalanceUsd: Math.max(admissionFloorUsd, toUsdNumber(credit.neededMicroUsd)),
       description: 'Service API',

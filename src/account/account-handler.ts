@@ -77,7 +77,7 @@ export class AccountHandler {
         const wait = Number(error.headers['retry-after'] ?? Number.NaN)
         if (wait > 0) return mustWait(wait, sentenceOf(error))
         if (error.kind === keyNotFound().kind)
-          return refused(404, 'This account has no such key, or no longer has it.', 'Reload the page.')
+          return refused(404, 'This account has no such key, or the key was deleted.', 'Reload the page.')
         return refused(error.status, sentenceOf(error), changeNext)
       }
       const away = awayReason(error)
@@ -92,7 +92,7 @@ export class AccountHandler {
     // To a browser, a foreign name whose DNS points here is another origin.
     if (request.headers.get('host') !== new URL(this.#origin).host) {
       const next = `Open ${this.#origin}${accountPath}. If that is what you opened, the service’s proxy must pass the Host header on.`
-      return refusedTo(request, 403, 'This page has another address.', next)
+      return refusedTo(request, 403, 'This is not the address of this page.', next)
     }
     const { pathname } = new URL(request.url)
     if (!pathname.startsWith(accountApiPath)) return this.#sendFile(request, pathname)
@@ -130,7 +130,7 @@ export class AccountHandler {
 
   async #sendFile(request: Request, pathname: string): Promise<Response> {
     if (!isRead(request))
-      return refusedTo(request, 405, 'This page can only be read.', `Open ${this.#origin}${accountPath}.`)
+      return refusedTo(request, 405, 'This page is read-only.', `Open ${this.#origin}${accountPath}.`)
     this.#files ??= await accountFiles()
     // The script handles the page's paths, so reloading one of them returns the page.
     const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files[accountPath])
@@ -198,7 +198,7 @@ async function accountFiles(): Promise<PageFiles> {
 
 const keyNext = 'Copy the whole key and nothing else: it begins with `fb_` and has 46 characters.'
 
-const cookieNext = 'Sign in again. If you then see this again, allow cookies for this site.'
+const cookieNext = 'Sign in again. If this happens again, allow cookies for this site.'
 
 /** Whether the page sent its key, and the browser kept the cookie back. */
 const hasOnlyKey = (cookie: string, request: Request): boolean =>

@@ -82,7 +82,7 @@ export const keptSavedFiles = 1_000
 export const previewedPixels = 100_000_000
 /** Time limit of making a preview; after that the result is delivered without one. */
 export const previewMs = 8_000
-/** Memory of the process that makes it: a hundred million pixels, decoded and as four-byte colors. */
+/** Memory of the process that makes it: a hundred million pixels, decoded and as four-byte colours. */
 export const previewMemoryMb = 1_536
 /** Concurrent previews, each in its own process, and how many may wait. */
 export const previewsAtOnce = 2

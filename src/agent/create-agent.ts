@@ -16,7 +16,7 @@ import { toolContext } from './tools/tool-context.ts'
 import { toolHost } from './tools/tool-host.ts'
 
 /**
- * An agent that pays its own way at one service.
+ * An agent that pays for its own calls to one service.
  *
  * @example
  * const agent = await agentFromEnvironment()

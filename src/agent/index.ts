@@ -1,4 +1,4 @@
-/** `farebox`: an agent that pays its own way. */
+/** `farebox`: an agent that pays for its own calls. */
 export type { ApprovalRequest } from '#toolkit/approval.ts'
 export { type ApprovalDecision, ApprovalRequired } from '#toolkit/approval.ts'
 export type { Receipt, Shown, ToppedUp, WalletClient, WalletView } from '#toolkit/tool-context.ts'

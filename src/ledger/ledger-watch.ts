@@ -160,7 +160,8 @@ interface AccountRow {
 function breachOf({ id: account, posted, held, entries_usd, holds_usd }: AccountRow): Breach | null {
   if (posted !== entries_usd)
     return { account, sentence: 'The balance of an account differs from the sum of its entries.' }
-  if (held !== holds_usd) return { account, sentence: 'What an account holds is not the sum of its open holds.' }
+  if (held !== holds_usd)
+    return { account, sentence: 'The held amount of an account differs from the sum of its open holds.' }
   if (held < 0n || posted < held) return { account, sentence: 'An account is below zero.' }
   return null
 }
@@ -173,7 +174,9 @@ export async function lookOverEntries({ read }: Reading, after: number): Promise
         AND earlier.seq < entry.seq ORDER BY earlier.seq DESC LIMIT 1), 0) AS before_usd
     FROM entry WHERE seq > ${after} ORDER BY seq LIMIT ${watchedEntries}`.execute(read)
   const wrong = rows.find(row => row.before_usd + row.effect !== row.posted_after)
-  const breach = wrong ? { account: wrong.account, sentence: 'An entry does not follow from the one before it.' } : null
+  const breach = wrong
+    ? { account: wrong.account, sentence: 'The balance after an entry does not follow from the entry before it.' }
+    : null
   return { breach, next: rows.at(-1)?.seq ?? null }
 }
 
@@ -252,10 +255,13 @@ export class ClockWatch {
     if (isShared === this.#wasShared) return
     this.#wasShared = isShared
     if (isShared)
-      return this.#log.info({}, 'This clock agrees with the database’s again; work of ended processes is taken over.')
+      return this.#log.info(
+        {},
+        'This clock agrees with the database’s again, so this process takes over the work of ended processes.',
+      )
     this.#log.error(
       { mostMs: mostClockDifferenceMs },
-      'This clock differs from the database’s, so no work of other processes is taken over; synchronize the clock with a time server.',
+      'This clock differs from the database’s, so this process takes over no work of other processes; synchronize the clock with a time server.',
     )
   }
 }

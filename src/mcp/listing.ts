@@ -83,7 +83,7 @@ export function chooseTools(listing: Listing, words: readonly string[] = ['defau
   const unknown = words.find(word => !known.has(word))
   if (unknown !== undefined) {
     throw new Error(
-      `\`${unknown}\` is neither a tool nor a set; the sets are ${[...toolSets, ...everySet].join(', ')}, the tools ${listing.tools.map(({ name }) => name).join(', ')}.`,
+      `\`${unknown}\` is neither a tool nor a set; the sets are ${[...toolSets, ...everySet].join(', ')}; the tools are ${listing.tools.map(({ name }) => name).join(', ')}.`,
     )
   }
   const chosen = new Set(words)

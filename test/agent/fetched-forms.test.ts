@@ -37,7 +37,7 @@ describe.each(clients)('the stock client of OpenAI by %s', (_way, client) => {
     })
     const file = await toFile(Buffer.from(await speech.arrayBuffer()), 'mor;"ning.wav')
     const { text } = await openai.audio.transcriptions.create({ model: 'demo-asr', file })
-    expect(text).toContain('does not recognise speech. It received wav audio of 0.9 seconds.')
+    expect(text).toContain('does not recognize speech. It received wav audio of 0.9 seconds.')
   }, 60_000)
 
   test('sends an image and has it changed', async () => {
@@ -132,7 +132,7 @@ test('a form is not sent to what takes JSON alone, nor a list to what takes one 
   ])
 })
 
-test('a member that nobody here knows has no bound, in a form as in JSON', async () => {
+test('an unknown member makes the price unknown, in a form as in JSON', async () => {
   expect(await refusal(`${model}${part('name="layers"', '4')}${file}--b--\r\n`)).toEqual([
     403,
     'approval',

@@ -106,7 +106,7 @@ withChromium('misused pages in a browser', browser => {
       await ready(first)
     }, 60_000)
 
-    test('addresses that nobody printed, and a browser without JavaScript', async () => {
+    test('unknown addresses, and a browser without JavaScript', async () => {
       const byName = await visit(origin.replace('127.0.0.1', 'localhost'))
       await shows(byName, 'wallet: another name', /answers only at/, 'main')
       await shows(await visit(`${origin}/receipts`), 'wallet: an unknown page', /no page/, 'main')
@@ -128,7 +128,7 @@ withChromium('misused pages in a browser', browser => {
       await shows(view, 'wallet: a server that has stopped', /has stopped.*run it again/)
     }, 60_000)
 
-    test('amounts that are none, and a reload in the middle', async () => {
+    test('invalid amounts, and a reload in the middle', async () => {
       const view = await visit(opened.page.link())
       await ready(view)
       await view.getByRole('button', { name: 'Lower the cap: One payment' }).click()
@@ -145,7 +145,7 @@ withChromium('misused pages in a browser', browser => {
       await view.getByRole('button', { name: 'Lower the cap: One payment' }).click()
       await dialog.getByRole('textbox').fill(' 0.5 ')
       await dialog.getByRole('button', { name: 'Lower it' }).click()
-      await view.getByText('The cap per payment is 0.500000 USD').waitFor()
+      await view.getByText('The cap "per payment" is 0.500000 USD').waitFor()
     }, 60_000)
   })
 
@@ -200,7 +200,7 @@ withChromium('misused pages in a browser', browser => {
 
     const link = (view: Page, name: string) => view.getByRole('link', { name, exact: true }).click()
 
-    test('keys that are none, and a key with spaces', async () => {
+    test('invalid keys, and a key with spaces', async () => {
       const view = await open()
       await enter(view, `fb_${'a'.repeat(43)}`)
       await shows(view, 'account: an unknown key', /unknown.*revoked/)
@@ -248,7 +248,7 @@ withChromium('misused pages in a browser', browser => {
       await shows(view, 'account: a key that was revoked', /session has ended/)
     }, 60_000)
 
-    test('a service that is away, at the start and later', async () => {
+    test('a service that does not answer, at the start and later', async () => {
       const view = await signedIn()
       await view.context().setOffline(true)
       await link(view, 'Limits')
@@ -297,7 +297,7 @@ withChromium('misused pages in a browser', browser => {
       await shows(view, 'account: no cookies', /cookie.*allow cookies/)
     }, 60_000)
 
-    test('addresses that are none, and a browser without JavaScript', async () => {
+    test('invalid addresses, and a browser without JavaScript', async () => {
       const byName = await visit(`${served.origin.replace('127.0.0.1', 'localhost')}/account`)
       await shows(byName, 'account: another name', /another address/, 'main')
       await byName.getByRole('link', { name: `${served.origin}/account` }).click()
@@ -323,7 +323,7 @@ withChromium('misused pages in a browser', browser => {
     }, 60_000)
     const signOut = (view: Page) => view.getByRole('button', { name: 'Sign out', exact: true })
 
-    test('links and passwords that are none', async () => {
+    test('invalid links and passwords', async () => {
       const link = await served.link()
       await signOut(await visit(link)).waitFor()
       const view = await visit(link)
@@ -354,7 +354,7 @@ withChromium('misused pages in a browser', browser => {
       await shows(view, 'console: signed out in another window', /session has ended/)
     }, 60_000)
 
-    test('a service that is away and comes back', async () => {
+    test('a service that stops answering and returns', async () => {
       const view = await newView()
       await view.clock.install()
       await view.goto(await served.link())

@@ -159,11 +159,11 @@ withChromium('the wallet’s page in a browser', browser => {
     await view.getByRole('dialog').waitFor()
     await view.keyboard.type('2')
     await press('Enter')
-    await said(view, /^The cap per payment is 2\.000000 USD/)
+    await said(view, /^The cap "per payment" is 2\.000000 USD/)
     expect(opened.ownerWallet.caps().find(({ name }) => name === 'maxPaymentUsd')?.amountMicroUsd).toBe(2_000_000n)
   }, 60_000)
 
-  test('opens by its link once: another browser is told so, the first one goes on', async () => {
+  test('opens by its link once: another browser is refused, and the first one continues', async () => {
     const link = opened.page.link()
     const { view } = await visit(link)
     await ready(view)
@@ -174,7 +174,7 @@ withChromium('the wallet’s page in a browser', browser => {
     await ready(view)
   }, 60_000)
 
-  test('another site frames it, reads it and decides on it in vain', async () => {
+  test('another site cannot frame it, read it or decide on it', async () => {
     const id = await ask(spend)
     const { view } = await visit(opened.page.link())
     await ready(view)

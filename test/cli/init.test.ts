@@ -20,13 +20,13 @@ afterAll(() => server.close())
 
 const silent = { info() {}, warn() {}, error() {} }
 
-test('init writes what serve takes, with the models that were found', async () => {
+test('init writes a file that serve accepts, with the models that were found', async () => {
   const file = join(folder, 'found.yaml')
   const port = String(server.port)
   const made = await runCommand(['init', '--config', file, '--port', port, '--no-search'])
   expect([made.code, made.stderr]).toEqual([0, ''])
   expect(made.stdout).toContain('The prices are guesses')
-  expect(made.stdout).toMatch(/Left out: nomic-embed-text, of http:.*its name suggests that it is not a chat model/)
+  expect(made.stdout).toMatch(/Left out: nomic-embed-text, from http:.*its name suggests that it is not a chat model/)
   const text = await readFile(file, 'utf8')
   expect(text).toContain(`- id: "llama3.2"\n    type: text\n    traits: [default]\n    contextTokens: 4096\n`)
   expect(text).toContain('contextTokens: 8192 # a guess: the server does not report it')
@@ -67,13 +67,13 @@ test.each([
   ['no JSON', 200, '<html>'],
   ['an empty list', 200, '{"object":"list","data":[]}'],
   ['another address', 302, ''],
-])('%s is no server of models', async (_, status, text) => {
+])('%s is not a model server', async (_, status, text) => {
   const other = await modelServer({ status, text })
   expect(await findLocalServers([{ name: 'x', port: other.port }], 30_000)).toEqual([])
   await other.close()
 })
 
-test('a port where nobody listens is none either', async () => {
+test('a port without a listener is not listed either', async () => {
   const gone = await modelServer()
   await gone.close()
   expect(await findLocalServers([{ name: 'x', port: gone.port }], 30_000)).toEqual([])

@@ -74,15 +74,15 @@ withPostgres('on PostgreSQL', cluster => {
 test.each([
   [['--from', '2026-02-30'], '`--from` is `2026-02-30`; use a day'],
   [['--from', 'yesterday'], '`--from` is `yesterday`; use a day'],
-  [['--from', '2026-11-02', '--to', '2026-11-01'], '`--from` has to be before `--to`'],
-  [['--from', '2026-11-01', '--to', '2026-11-01'], '`--from` has to be before `--to`'],
+  [['--from', '2026-11-02', '--to', '2026-11-01'], '`--from` must be before `--to`'],
+  [['--from', '2026-11-01', '--to', '2026-11-01'], '`--from` must be before `--to`'],
   [['--to', '2026-01-01T00:00:00+01:00'], '`--to` is `2026-01-01T00:00:00+01:00`; use a day'],
 ])('%j is wrong usage', async (args, sentence) => {
   const { code, stderr } = await runCommand(['ledger', 'export', ...args])
   expect([code, stderr.startsWith(sentence)]).toEqual([2, true])
 })
 
-test('a folder without a service is told', async () => {
+test('a folder without a service is reported', async () => {
   const { code, stdout, stderr } = await runCommand(['ledger', 'export', '--data', join(root, 'none')])
   expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^There is no service in /)])
 })

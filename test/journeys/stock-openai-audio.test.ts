@@ -24,7 +24,7 @@ test('speaks, and writes down what was spoken', async () => {
   expect(speech.headers.get('content-type')).toBe('audio/wav')
   const file = await toFile(Buffer.from(await speech.arrayBuffer()), 'morning.wav')
   const { text } = await openai.audio.transcriptions.create({ model: 'demo-asr', file })
-  expect(text).toContain('does not recognise speech. It received wav audio of 0.9 seconds.')
+  expect(text).toContain('does not recognize speech. It received wav audio of 0.9 seconds.')
   const plain = await openai.audio.transcriptions.create({ model: 'demo-asr', file, response_format: 'text' })
   expect(plain).toBe(text)
 })

@@ -93,7 +93,9 @@ test('an owner killed before its chain had answered leaves one that is found as 
 test('two processes do not own one chain', async () => {
   const dataDir = await temporaryDataDir()
   await ownerProcess(dataDir)
-  await expect(startLocalEvmChain({ dataDir })).rejects.toThrow(/^Another farebox owns the local chain in .*stop it/)
+  await expect(startLocalEvmChain({ dataDir })).rejects.toThrow(
+    /^Another farebox process owns the local chain in .*stop it/,
+  )
 })
 
 test('a chain that was killed resumes from the state that it saved last', async () => {
@@ -188,7 +190,7 @@ test('the token bears the name that was asked for, and another one at the next s
   await expect(startLocalEvmChain({ dataDir, tokenName: ' ' })).rejects.toThrow(/--token-name between 1 and 64/)
 })
 
-/** Below the ports that the system hands out by itself, so that nobody takes it between two uses. */
+/** Below the ports that the system assigns, so that no process takes it between two uses. */
 async function quietPort(): Promise<number> {
   for (;;) {
     const port = await findFreePort(20_000 + Math.floor(Math.random() * 10_000))

@@ -79,7 +79,9 @@ test('a killed owner leaves the chain running, and the next start finds the same
 test('two processes do not own one chain', async () => {
   const dataDir = await solanaDataDir()
   await ownerProcess(dataDir)
-  await expect(startLocalSolanaChain({ dataDir })).rejects.toThrow(/^Another farebox owns the local chain in .*stop it/)
+  await expect(startLocalSolanaChain({ dataDir })).rejects.toThrow(
+    /^Another farebox process owns the local chain in .*stop it/,
+  )
 })
 
 test('a chain that was killed resumes from the state that it saved last', async () => {

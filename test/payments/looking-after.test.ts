@@ -1,4 +1,4 @@
-/** What looks after payments without being asked: whether they can be settled, what was left behind, and whose ledger they are in. */
+/** Background checks of payments: whether they can be settled, which are unfinished, and which ledger has them. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { evmNetwork, solanaNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
@@ -53,7 +53,7 @@ describe('a watch over settling', () => {
   })
   const broken = (problem: string) => ['error', 'Payments cannot be settled.', { network: evmNetwork, problem }]
   const well = ['info', 'Payments can be settled again.', { network: evmNetwork }]
-  const unchecked = 'The check whether payments can be settled failed.'
+  const unchecked = 'Checking whether payments can be settled failed.'
 
   const rows: [rule: string, says: (string | Error | null)[], told: unknown[], problems: string[]][] = [
     ['says nothing where all is well', [null, null], [], []],
@@ -70,7 +70,7 @@ describe('a watch over settling', () => {
     expect(asked).toEqual(saying.map(() => option))
   })
 
-  test('looks once for all who ask at once', async () => {
+  test('checks once for all simultaneous callers', async () => {
     const looking = watch()
     await Promise.all([looking.look(), looking.look()])
     expect(asked).toHaveLength(1)
@@ -145,7 +145,7 @@ describe('a completer', () => {
 
   test('tells of a round that failed, and begins the next one', async () => {
     const one = completer()
-    failure = new Error('the books are away')
+    failure = new Error('the ledger is unreachable')
     await one.start()
     const message = 'Looking for unfinished payments failed; the next round tries again.'
     expect(told).toEqual([['error', message, { err: failure }]])
@@ -224,7 +224,7 @@ describe('each rail', () => {
     expect([await other.dated(evm), await other.dated(svm)]).toEqual([dated, svm])
   })
 
-  test('that is not set any more is told, and never guessed', async () => {
+  test('that is no longer configured is reported, and never guessed', async () => {
     const sentence = (rail: string) => `Payments on ${rail} are no longer configured; configure them again.`
     const [none, noChain] = [new RailFacilitators({}), new RailChains({})]
     for (const payment of [evm, svm]) {
@@ -249,7 +249,7 @@ describe('a service that accepts no payments', () => {
     return { refusal, counted }
   }
 
-  test('offers nothing to sign, and counts who asks', async () => {
+  test('offers nothing to sign, and counts its callers', async () => {
     expect(await ask([])).toMatchObject({ refusal: { status: 402, body: { accepts: [] } }, counted: 1 })
   })
 

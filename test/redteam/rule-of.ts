@@ -21,7 +21,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/its payee is the wallet itself/, 'recipient'],
   [/who pays the fee|as the fee payer/, 'fee-payer'],
   [/not written in plain digits/, 'amount-text'],
-  [/its authorisation would not be valid/, 'authorization-lifetime'],
+  [/its authorization would not be valid/, 'authorization-lifetime'],
   [/at least .+, but the order is for/, 'price-bait'],
   [/is more than the cap on one/, 'max-payment'],
   [/exceed the wallet's total/, 'max-total'],
@@ -66,7 +66,7 @@ export function ruleOfError(error: unknown): string {
   throw error
 }
 
-/** A 402 without a word of the wallet went by as it was: it is none that a top-up mends, or one came just before it. */
+/** A 402 without a message from the wallet was passed on: a top-up cannot fix it, or one came just before it. */
 export function ruleOfResponse(status: number, refusal: string | null): string {
   if (refusal !== null) return ruleOfSentence(refusal)
   if (status === 402) return 'left-as-402'

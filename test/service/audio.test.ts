@@ -283,7 +283,7 @@ describe('§8.2 POST /audio/transcriptions', () => {
     ['two audio tracks, the long one first', () => made('ipod', [tone(20), tone(2)])],
     ['two audio tracks in Matroska', () => made('matroska', [tone(2, opus), tone(20, opus)])],
     ['a video beside a short track and a long one', () => made('mp4', [cover, tone(2), tone(20)])],
-  ])('the engine gets the very samples that are charged: %s', async (_file, make) => {
+  ])('the engine gets exactly the samples that are charged: %s', async (_file, make) => {
     const { response, lines } = await charged('transcriptions', { model: 'hears', file: await make() })
     const { bytes = Buffer.alloc(0), type } = hearing.asked.at(-1)?.recording ?? {}
     const length = wavSeconds(bytes) ?? 0
@@ -293,7 +293,7 @@ describe('§8.2 POST /audio/transcriptions', () => {
     expect([bytes.length, (await tracksOf(bytes)).length]).toEqual([44 + length * 16_000 * 2, 1])
   })
 
-  test('nor do samples that are coded sound, as its readers find', async () => {
+  test('nor do samples that are encoded audio, as decoders find', async () => {
     const coded = await made('spdif', [played('sine=d=9.5:r=48000', { encoder: 'ac3', rate: 48_000 })])
     const file = wavOfChunks({ rate: 480_000, channels: 2 }, [coded])
     expect(wavSeconds(file)).toBeLessThan(1)
@@ -341,14 +341,14 @@ describe('§8.3 POST /audio/voices', () => {
   })
 })
 
-test('§8.3 a voice is made for those alone who could pay to hear it', async () => {
+test('§8.3 a voice is created only for callers who could pay to use it', async () => {
   speech.cloned = () => Promise.reject(new Error('It was asked.'))
   const poor = await service.key(0.09)
   const { response } = await charged('voices', { model: 'voiced', file: seconds(2) }, {}, poor)
   expect(response.status).toBe(402)
 })
 
-test('§8.3 an engine that never makes a voice keeps nobody', async () => {
+test('§8.3 an engine that never creates a voice blocks no caller', async () => {
   const timeout = AbortSignal.timeout.bind(AbortSignal)
   const spy = vi.spyOn(AbortSignal, 'timeout').mockImplementation(ms => (ms === voiceMs ? timeout(0) : timeout(ms)))
   speech.cloned = () => new Promise(() => undefined)
@@ -357,7 +357,7 @@ test('§8.3 an engine that never makes a voice keeps nobody', async () => {
   expect(response.status).toBe(504)
 })
 
-test('§6.1 models of sound state their voices and prices', async () => {
+test('§6.1 audio models state their voices and prices', async () => {
   const response = await service.request('/api/v1/models?type=all')
   const { data } = (await response.json()) as { data: { id: string; model_spec: object }[] }
   const specOf = (id: string) => data.find(each => each.id === id)?.model_spec
@@ -380,13 +380,13 @@ describe('the demonstrations', () => {
     if (kind === null) return
     const heard = await charged('transcriptions', { file: bytes })
     const { text, duration = 0 } = JSON.parse(heard.bytes.toString())
-    expect(text).toMatch(/^\[This demonstration does not recognise speech\./)
+    expect(text).toMatch(/^\[This demonstration does not recognize speech\./)
     // Six letters and three pauses; encoders fill up their last frame.
     expect(duration).toBeGreaterThanOrEqual(0.68)
     expect(duration).toBeLessThan(0.85)
   })
 
-  test('the same words sound the same, and twice as fast in half the time', async () => {
+  test('the same text gives the same audio, and at double speed in half the time', async () => {
     const hum = async (change: object = {}) =>
       (await charged('speech', { input: 'One, two.', response_format: 'wav', ...change })).bytes
     expect(await hum()).toEqual(await hum())

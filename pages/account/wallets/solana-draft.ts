@@ -40,7 +40,7 @@ function transferIn(message: Uint8Array): DraftedTransfer | null {
   }
   const count = (): number => {
     const value = take(1)[0] ?? 128
-    if (value > 127) throw new Error('The message has a longer count than a draft.')
+    if (value > 127) throw new Error('The message has a larger count than any draft.')
     return value
   }
   const accounts = Array.from({ length: count() }, () => base58(take(32)))

@@ -83,7 +83,7 @@ class OneBrowser {
     const origin = `http://${own}`
     // To a browser, a foreign name whose DNS points here is another origin.
     if (request.headers.get('host') !== own)
-      return said(403, `This page answers only at ${own}. Open the link as you got it.`)
+      return said(403, `This page answers only at ${own}. Open the link exactly as you received it.`)
     const { pathname } = new URL(request.url)
     const isRead = request.method === 'GET'
     if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)
@@ -99,7 +99,7 @@ class OneBrowser {
     if (request.headers.get('origin') !== origin) return said(403, `${fromElsewhere} ${this.#page.newLink}`)
     const form = await readForm(request)
     if (form === 'too long')
-      return this.#show(`The form has more than ${formBytes / 1_024} kB. Shorten what you entered, then try again.`)
+      return this.#show(`The form is larger than ${formBytes / 1_024} kB. Shorten what you entered, then try again.`)
     if (!form || !isSameSecret(form.get('form') ?? '', this.#formToken))
       return said(403, `${fromElsewhere} ${this.#page.newLink}`)
     return this.#show(await this.#page.take(form))
@@ -128,7 +128,7 @@ const fromElsewhere = 'This request came from another page, so nothing was done.
 
 /** The path is right, so the link was opened; the cookie that came with it is missing. */
 const noCookie = (own: string): string =>
-  `Your browser sends no cookie to this page, or the page was opened in another browser. Allow cookies for ${own}.`
+  `Your browser did not send the cookie of this page, or the page was opened in another browser. Allow cookies for ${own}.`
 
 async function readForm(request: Request): Promise<URLSearchParams | 'too long' | null> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(request.headers.get('content-type') ?? '')) return null

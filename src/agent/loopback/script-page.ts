@@ -148,7 +148,7 @@ async function answerOf(page: ScriptPage, session: PageSession, request: Request
   const own = `127.0.0.1:${port}`
   // To a browser, a foreign name whose DNS points here is another origin.
   if (request.headers.get('host') !== own)
-    return refusedTo(request, 403, `This page answers only at ${own}.`, 'Open the printed link as it is.')
+    return refusedTo(request, 403, `This page answers only at ${own}.`, 'Open the link exactly as it was printed.')
   const { pathname, searchParams: query } = new URL(request.url)
   if (!pathname.startsWith(apiPath)) return sendFile(page, request, pathname)
   if (!isFromItself(request, [`http://${own}`]))
@@ -172,7 +172,7 @@ async function answerOf(page: ScriptPage, session: PageSession, request: Request
 }
 
 function sendFile({ files }: ScriptPage, request: Request, pathname: string): Response {
-  if (!isRead(request)) return refusedTo(request, 405, 'This page can only be read.', 'Open the printed link.')
+  if (!isRead(request)) return refusedTo(request, 405, 'This page is read-only.', 'Open the printed link.')
   const file = Object.hasOwn(files, pathname) ? files[pathname] : undefined
   return file
     ? sendText(200, file.type, file.text)

@@ -71,7 +71,7 @@ export class Previews {
       this.#shrunk({ within, signal, reader: readers[type], path }, most => {
         const scale = Math.min(1, most / longer)
         const to = [size.width, size.height].map(side => Math.max(1, Math.round(side * scale)))
-        // Transparent pixels have hidden colors, which must not appear.
+        // Transparent pixels have hidden colours, which must not appear.
         return `color=c=white:s=${to.join('x')},format=rgb24[w];[in0]scale=${to.join(':')},format=rgba[p];[w][p]overlay=format=rgb:shortest=1,format=yuvj420p`
       }),
     )

@@ -42,10 +42,10 @@ export function lowerCap(env: AgentEnvironment, folder: string, name: string, us
       `There is no cap ${JSON.stringify(name.slice(0, 40))}`,
       `Use ${names.map(each => each[0]).join(', ')}`,
     )
-  const amount = readUsdCap(`The cap ${cap.of}`, usd)
+  const amount = readUsdCap(`The cap "${cap.of}"`, usd)
   if (amount > cap.amountMicroUsd)
     throw refusal(
-      `${displayUsd(amount)} is more than the cap ${cap.of}, which is ${displayUsd(cap.amountMicroUsd)}. A page can only lower it`,
+      `${displayUsd(amount)} is more than the cap "${cap.of}", which is ${displayUsd(cap.amountMicroUsd)}. This page can only lower it`,
       howToRaise(cap, folder),
     )
   narrowFile(folder, { [cap.name]: formatUsd(amount) })

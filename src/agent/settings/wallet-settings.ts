@@ -56,7 +56,7 @@ export function policyOf(env: AgentEnvironment, more: Omit<Partial<PolicySetting
   const settings = {
     serviceUrl: baseUrlOf(env),
     ...Object.fromEntries(Object.entries(amountVariables).map(([setting, name]) => [setting, env[name] || undefined])),
-    // Any other value switches the dry run on, so that a misspelt one spends nothing.
+    // Any other value switches the dry run on, so that a misspelled one spends nothing.
     dryRun: !['', '0', 'false', 'no'].includes((env.FAREBOX_DRY_RUN ?? '').toLowerCase()),
     ...more,
   }

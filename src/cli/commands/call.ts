@@ -98,7 +98,7 @@ function checked(tool: Tool, given: Record<string, unknown>): Record<string, unk
   const wrong = sayRefusedArguments(tool.input, given, parsed.error.issues).replace(/\.$/, '')
   throw new CliError(
     `Invalid arguments for ${tool.name}: ${wrong}.`,
-    `Run \`${name} --list ${tool.name}\` for all of them.`,
+    `Run \`${name} --list ${tool.name}\` to see its arguments.`,
     2,
   )
 }

@@ -24,12 +24,13 @@ Prints a link to the console of the service that runs on this folder. The link w
 browser that opens it. A session ends after half an hour without use, or after eight hours. From another machine, forward
 the console's port first: \`ssh -L 8405:127.0.0.1:8405 HOST\`.
 
-operators manages named operators. With a passkey that they add on the console's page "Your sign-in", they sign in again
-without a terminal. add creates an operator, role changes the role, reset forgets the operator's passkeys, and remove deletes
-the operator; the last two end the operator's sessions.
+operators manages named operators. They sign in again without a terminal by a passkey or a password, which they set on the
+console's page "Your sign-in". add creates an operator, role changes the role, reset forgets the operator's passkeys and
+password, and remove deletes the operator; the last two end the operator's sessions.
 
-  --as NAME      the operator whom the link signs in (the user of this terminal)
-  --role ROLE    read: see everything; support: help customers too; owner: everything (owner, or the operator's role)
+  --as NAME      the operator that the link signs in (the user of this terminal)
+  --role ROLE    read: see everything but the settings; support: also help customers; owner: everything (owner, or the
+                 operator's role)
   --reason TEXT  why, for the log
   --sign-out     end every session, and cancel links that were not opened
   --data DIR     the service's folder (the one in ./farebox.yaml, or .farebox)

@@ -36,11 +36,11 @@ const usage = `Usage: farebox customers list [--search TEXT] [--suspended] [--so
        farebox customers log [CUSTOMER] [--limit N] [--after NEXT] [--data DIR] [--json]
 
 list shows customers with their balance and what they spent between two days. show prints one customer: spending by model,
-keys, limits that were hit, and the latest requests. create makes a customer without credit or key; \`farebox keys create
---account\` makes a key. rename changes the name, the e-mail or the note. credit adds credit and prints an id; repeated with that
-\`--id\`, it adds nothing more. refund returns the whole charge of a request, and refuses to do so twice. suspend ends running
-calls within seconds, at their next renewal, and refuses new ones with 403. resume lets a suspended customer call again. limit
-gives a customer the rate limits of a plan. log prints who did what and why, newest first. CUSTOMER is an id, a name, an e-mail, a
+keys, limits that were hit, and the latest requests. create adds a customer without credit or key; \`farebox keys create
+--account\` creates a key. rename changes the name, the e-mail or the note. credit adds credit and prints an id; if you repeat
+it with that \`--id\`, nothing more is added. refund returns the whole charge of a request, once. suspend ends running calls
+within seconds, at their next renewal, and refuses new ones with 403. resume lets a suspended customer call again. limit gives
+a customer the rate limits of a plan. log prints who did what and why, newest first. CUSTOMER is an id, a name, an e-mail, a
 wallet or a key id. Days are UTC.
 
   --search TEXT  part of a name, an e-mail, a note or an id; a whole wallet address or key id
@@ -49,7 +49,7 @@ wallet or a key id. Days are UTC.
   --from DAY     from this day on, such as 2026-11-01 (30 days ago)
   --to DAY       before this day (tomorrow)
   --limit N      rows, 200 at most (50)
-  --after NEXT   continue after a page, with the value from its last line
+  --after NEXT   the next page; NEXT is on the last line of the page before
   --email TEXT   an e-mail address; an empty text removes it
   --note TEXT    a note for operators; an empty text removes it
   --plan PLAN    ${planNames.join(' or ')}; \`limit\` also takes \`configured\`, the plan of the configuration

@@ -48,9 +48,9 @@ export const init: Command = {
       io.output.print(asJson({ file: path, models, leftOut: left }))
       return 0
     }
-    for (const { server, baseUrl, id } of found) io.output.print(`${id}, of ${baseUrl} (${server})`)
+    for (const { server, baseUrl, id } of found) io.output.print(`${id}, from ${baseUrl} (${server})`)
     for (const { model, baseUrl, why } of leftOut)
-      io.output.print(`Left out: ${oneLine(model)}, of ${baseUrl}; ${why}.`)
+      io.output.print(`Left out: ${oneLine(model)}, from ${baseUrl}; ${why}.`)
     if (!found.length)
       io.output.print('No model server was found on this machine; the file contains a demonstration model.')
     const { asTyped } = await import('#agent/words/typed-commands.ts')

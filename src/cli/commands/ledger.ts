@@ -29,20 +29,20 @@ const usage = `Usage: farebox ledger balance [ACCOUNT] [--data DIR] [--json]
 balance shows the available credit of each account (posted credit less the holds of running calls), and what is left of
 today's staking credit if some was used. audit recomputes the ledger from its rows alone, with separate code, and exits with 1
 if anything does not add up; with --chain it also compares what was credited with what reached the payee. export prints
-every row of the ledger as CSV. The service can keep running for these three. compact writes the rows of old months to archive
+every row of the ledger as CSV. You can run these three while the service runs. compact writes the rows of old months to archive
 files, then replaces their charges with monthly sums; if the ledger is in SQLite, stop the service first. reopen audits a ledger
 that became read-only because it did not add up, and allows paid calls again if it now does.
 
-  ACCOUNT       show only this account
-  --chain       ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder
-  --keep-months N  whole months before this one to leave as they are (${monthsKept}; at least ${fewestMonthsKept})
+  ACCOUNT          show only this account
+  --chain          ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder
+  --account ID     only the rows of this account
+  --from TIME      from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z
+  --to TIME        before this day or time
+  --keep-months N  full months before the current one to keep as they are (${monthsKept}; at least ${fewestMonthsKept})
   --archive DIR    where to write the rows of each month (the folder \`archive\` beside the ledger)
   --dry-run        show what would be compacted; change nothing
-  --account ID  only the rows of this account
-  --from TIME   from this day or time on, UTC: 2026-11-01 or 2026-11-01T12:00:00Z
-  --to TIME     before this day or time
-  --data DIR    the service's folder (the one in ./farebox.yaml, or .farebox)
-  --json        the whole report as JSON; balances as one object per line`
+  --data DIR       the service's folder (the one in ./farebox.yaml, or .farebox)
+  --json           the whole report as JSON; balances as one object per line`
 
 export const ledger: Command = {
   usage,
@@ -184,7 +184,7 @@ async function exportLedger(args: readonly string[], io: CommandIo): Promise<num
     ...(values.to === undefined ? {} : { toMs: timeOf('to', values.to) }),
   }
   if (filter.fromMs !== undefined && filter.toMs !== undefined && filter.fromMs >= filter.toMs)
-    throw wrongUsage(name, '`--from` has to be before `--to`')
+    throw wrongUsage(name, '`--from` must be before `--to`')
   const reader = await openReader(await servicePlaceOf(values.data, io.env))
   try {
     const { exportCsv } = await import('#ledger/audit/csv.ts')

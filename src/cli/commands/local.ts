@@ -108,7 +108,7 @@ async function stake(args: readonly string[], io: CommandIo): Promise<number> {
 async function orInWords<Value>(asked: Promise<Value>): Promise<Value> {
   const { LocalChainError } = await import('#local/chain/folder.ts')
   return asked.catch(error => {
-    if (error instanceof LocalChainError) throw new CliError(error.message, `\`${name} --help\` shows its arguments.`)
+    if (error instanceof LocalChainError) throw new CliError(error.message, `Run \`${name} --help\` for its arguments.`)
     throw error
   })
 }

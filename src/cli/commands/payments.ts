@@ -13,15 +13,15 @@ const usage = `Usage: farebox payments list [--stage STAGE] [--payer ADDRESS] [-
                              [--json]
        farebox payments look PAYMENT [--reason TEXT] [--data DIR] [--json]
 
-list shows top-ups, newest first, and what to do about each one that is stuck: one that has not ended after an hour. look lets
-the running service check a payment now: it credits one that arrived, and sends it again if that is still possible. No payment
-is credited twice.
+list shows top-ups, newest first, and what to do about each stuck one. A top-up is stuck if it has not ended after an hour. look
+lets the running service check a payment now: the service credits it if it arrived, and otherwise sends it again if that is
+still possible. No payment is credited twice.
 
   --stage STAGE     ${stages.join(', ')}
   --payer ADDRESS   only payments of this wallet
   --transaction ID  only the payment with this transaction
   --limit N         rows, 200 at most (50)
-  --after NEXT      continue after a page, with the value from its last line
+  --after NEXT      the next page; NEXT is on the last line of the page before
   --reason TEXT     why, for the log
   --data DIR        the service's folder (the one in ./farebox.yaml, or .farebox)
   --json            print JSON`

@@ -161,5 +161,9 @@ async function keyAt(baseUrl: string, apiKey: string): Promise<Finding> {
       `The service does not accept it (${status}).`,
       'Check FAREBOX_API_KEY; it must be a key of this service.',
     )
-  return note('api key', `The service did not say whether it accepts it (${status}).`, 'The first call will show.')
+  return note(
+    'api key',
+    `The service did not say whether it accepts it (${status}).`,
+    'The first call will show whether it does.',
+  )
 }

@@ -279,7 +279,7 @@ const short = (transaction: string | null): string => (transaction ? `${transact
 
 /**
  * Draws a small face as a PNG, so that the demonstration has an image that needs consent without shipping an image of a
- * real person. The sky's color depends on the time in milliseconds, so that each run has a new image to which the user
+ * real person. The sky's colour depends on the time in milliseconds, so that each run has a new image to which the user
  * has not consented yet.
  */
 export async function drawImage(atMs: number): Promise<Buffer> {

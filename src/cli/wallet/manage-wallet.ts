@@ -152,15 +152,20 @@ export async function moveWallet(args: readonly string[], io: CommandIo): Promis
       io.output.note(`This journal: ${present}.`)
     }
     io.output.note(
-      'From now on this journal is used. Payments that are missing from it no longer count against the caps.',
+      'If you continue, the wallet uses this journal, and payments that are missing from it no longer count against the caps.',
     )
-    if (!(await askYes(io, 'Will the other journal, or the newer copy of this one, never be used again?'))) {
+    if (
+      !(await askYes(
+        io,
+        'Do you confirm that the other journal, or the newer copy of this one, will never be used again?',
+      ))
+    ) {
       io.output.print('Nothing was changed.')
       return 1
     }
     await confirmOwner(io, ownerWallet)
     await ownerWallet.move()
-    io.output.print('Noted.')
+    io.output.print('The wallet now uses this journal.')
     return 0
   })
 }

@@ -89,7 +89,7 @@ function readDescriptor(descriptor: number): string {
   return bytes.toString('utf8', 0, length).split(/\r?\n/)[0] ?? ''
 }
 
-/** Removes characters with which untrusted text could move the cursor, change colors or hide lines. */
+/** Removes characters with which untrusted text could move the cursor, change colours or hide lines. */
 export const plainText = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu, character => (character === '\n' ? character : ' '))
 

@@ -68,7 +68,7 @@ async function formOf(body: object): Promise<{ type: string; body: Uint8Array }>
 
 function keyHeaderOf(key: string): Record<string, string> {
   if (keyHeader.parse(key) !== null) return { [keyHeader.name]: key }
-  throw new ClientError('not-allowed', 'An idempotency key is 1 to 255 characters of A–Z a–z 0–9 _ and -.', {
+  throw new ClientError('not-allowed', 'An idempotency key must have 1 to 255 characters of A–Z a–z 0–9 _ and -.', {
     wasSent: false,
   })
 }

@@ -49,7 +49,7 @@ export interface Operation<
   method: Method
   /** Relative to the base URL, parameters as `{name}`. */
   path: string
-  /** A second path in the published contract with the same behavior. */
+  /** A second path in the published contract with the same behaviour. */
   aliasPath?: string
   tag: string
   summary: string

@@ -48,7 +48,7 @@ export class DemoMusic implements MusicEngine {
   }
 
   async #make({ request, jobId, signal }: MusicCall): Promise<JobProgress> {
-    if (!jobPattern.test(jobId)) throw new Error('A job id has only letters, digits and dashes.')
+    if (!jobPattern.test(jobId)) throw new Error('A job id may contain only letters, digits and dashes.')
     const format = (await encodableFormats()).includes('mp3') ? 'mp3' : 'wav'
     const path = join(this.#workFolder, `${jobId}.${format}`)
     const mimeType = format === 'mp3' ? 'audio/mpeg' : 'audio/wav'
@@ -149,7 +149,7 @@ export class DemoTranscription implements TranscriptionEngine {
     const seconds = typeof length === 'string' ? null : length.seconds
     const long = seconds === null ? 'of unknown length' : `of ${seconds.toFixed(1)} seconds`
     const asked = language === undefined ? '' : `, declared as ${JSON.stringify(language)}`
-    const text = `[This demonstration does not recognise speech. It received ${recording.type} audio ${long}${asked}.]`
+    const text = `[This demonstration does not recognize speech. It received ${recording.type} audio ${long}${asked}.]`
     return { text, seconds }
   }
 }

@@ -26,7 +26,7 @@ answerImageTasks(async (task: DemoImageTask): Promise<Buffer> => {
   }
 })
 
-/** Draws colors derived from the words, with the words on top; the same for the same input. */
+/** Draws colours derived from the words, with the words on top; the same for the same input. */
 function drawImage(drawing: ImageDrawing): Pixels {
   const { width, height, prompt, negativePrompt, style, seed, strength, variant } = drawing
   const without = negativePrompt ? ` (without ${negativePrompt})` : ''
@@ -36,7 +36,7 @@ function drawImage(drawing: ImageDrawing): Pixels {
   return pixels
 }
 
-/** Draws three waves of color. */
+/** Draws three waves of colour. */
 function waves({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buffer, strength: number): Pixels {
   const rgb = Buffer.alloc(width * height * 3)
   const at = (index: number) => (colours[index] ?? 0) / 255
@@ -52,7 +52,7 @@ function waves({ width, height }: Pick<Pixels, 'width' | 'height'>, colours: Buf
     for (let y = 0; y < height; y++) {
       const row = Math.cos(y * down + begin)
       for (let x = 0; x < width; x++) {
-        // A value outside a byte's range would wrap around to another color.
+        // A value outside a byte's range would wrap around to another colour.
         const value = middle + (reach * ((columns[x] ?? 0) + row)) / 2
         rgb[(y * width + x) * 3 + channel] = Math.max(0, Math.min(255, value))
       }
@@ -74,7 +74,7 @@ const set = (rgba: Buffer, at: number, red: number, green: number, blue: number)
 
 const coloursAt = (rgba: Buffer, at: number) => [rgba[at] ?? 0, rgba[at + 1] ?? 0, rgba[at + 2] ?? 0] as const
 
-/** Perceived brightness of a color (ITU-R BT.601). */
+/** Perceived brightness of a colour (ITU-R BT.601). */
 const brightness = (rgba: Buffer, at: number): number => {
   const [red, green, blue] = coloursAt(rgba, at)
   return 0.299 * red + 0.587 * green + 0.114 * blue
@@ -133,7 +133,7 @@ function editRaster(
   return turned
 }
 
-/** Shades per color channel for each quality. */
+/** Shades per colour channel for each quality. */
 const levels = { low: 6, medium: 24, high: 256 }
 
 function coarsen(rgba: Buffer, at: number, shades: number): void {
@@ -210,12 +210,12 @@ function writeOver(pixels: Buffer, { width, height }: Pick<Raster, 'width' | 'he
   }
 }
 
-/** How far a color may be from the border's and still count as background; the sum over three channels. */
+/** How far a colour may be from the border's and still count as background; the sum over three channels. */
 const tolerance = 96
 
 /**
- * Removes a background without a model, as a demonstration: pixels of nearly the border's color that are connected to
- * the border become transparent. It works for a subject in front of one color.
+ * Removes a background without a model, as a demonstration: pixels of nearly the border's colour that are connected to
+ * the border become transparent. It works for a subject in front of one colour.
  */
 function clearBackground({ width, height, rgba }: Raster): Raster {
   const cleared = Buffer.from(rgba)

@@ -22,7 +22,7 @@ export interface ImageDrawing {
   negativePrompt: string
   style: string
   seed: number
-  /** Range of colors; 1 is the default. */
+  /** Range of colours; 1 is the default. */
   strength: number
   /** Index of the image within its request. */
   variant: number
@@ -43,7 +43,7 @@ export const demoImageWorker = (): ImageWorker<DemoImageTask> =>
   new ImageWorker(threadUrl('demo-image-thread', import.meta.url))
 
 /**
- * Draws images in colors derived from the words, with the words in them. It understands nothing, and only demonstrates
+ * Draws images in colours derived from the words, with the words in them. It understands nothing, and only demonstrates
  * a request. The same prompt and seed give the same image.
  */
 export class DemoImages implements ImageEngine {

@@ -104,7 +104,7 @@ const at = (plan: DrawingPlan, index: number): number => plan.seed[index % plan.
 const between = (plan: DrawingPlan, index: number, low: number, high: number): string =>
   (low + ((high - low) * at(plan, index)) / 255).toFixed(3)
 
-/** Drifting colors, computed at a small size and enlarged, because computing every pixel would take minutes. */
+/** Drifting colours, computed at a small size and enlarged, because computing every pixel would take minutes. */
 function background(plan: DrawingPlan): string {
   const wave = (first: number, along: string) =>
     `${between(plan, first, 70, 150)}+${between(plan, first + 1, 50, 100)}*sin(${along}/${between(plan, first + 2, 5, 20)}+T*${between(plan, first + 3, 0.4, 1.6)})`

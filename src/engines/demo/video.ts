@@ -86,7 +86,7 @@ export class DemoVideo implements VideoEngine {
     const { jobId, signal } = call
     signal.throwIfAborted()
     this.#closing.signal.throwIfAborted()
-    if (!jobPattern.test(jobId)) throw new Error('A job id has only letters, digits and dashes.')
+    if (!jobPattern.test(jobId)) throw new Error('A job id may contain only letters, digits and dashes.')
     const reason = this.#failures.get(jobId)
     if (reason !== undefined) return { state: 'failed', reason }
     const path = this.#pathOf(jobId)

@@ -32,7 +32,7 @@ async function upscaleByEsrgan(image: Raster, scale: number): Promise<Raster> {
   const loaded = await loadModel(modelScale)
   const width = image.width * modelScale
   const height = image.height * modelScale
-  // Opacity is not a color, so it is scaled separately.
+  // Opacity is not a colour, so it is scaled separately.
   const made: Raster = { width, height, rgba: Buffer.alloc(width * height * 4, 255) }
   for (let top = 0; top < image.height; top += tileSide) {
     for (let left = 0; left < image.width; left += tileSide) {

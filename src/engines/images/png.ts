@@ -45,7 +45,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)])
 }
 
-/** Bytes per pixel by the header's color type: grey, RGB, and each with alpha. */
+/** Bytes per pixel by the header's colour type: grey, RGB, and each with alpha. */
 const channelsOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 }
 
 /**

@@ -160,7 +160,7 @@ export class JobUpstream {
   }
 
   #pathOf(jobId: string, extension: string): string {
-    if (!jobPattern.test(jobId)) throw new Error('A job id has only letters, digits and dashes.')
+    if (!jobPattern.test(jobId)) throw new Error('A job id may contain only letters, digits and dashes.')
     return join(resolve(this.#options.workFolder), `${jobId}.${extension}`)
   }
 

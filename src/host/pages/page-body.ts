@@ -22,4 +22,4 @@ const noObject = (): PageRefusal =>
   )
 
 const tooLong = (mostBytes: number): PageRefusal =>
-  new PageRefusal(413, `This form has more than ${mostBytes / 1_024} kB.`, 'Shorten what you entered, then try again.')
+  new PageRefusal(413, `This form is larger than ${mostBytes / 1_024} kB.`, 'Shorten what you entered, then try again.')

@@ -71,7 +71,7 @@ export async function checkPayments(reader: AuditReader, findings: Findings): Pr
       const sentence = `Entry ${id} credited ${credited} micro-USD; its payment was ${paid ?? 'of no known amount'}.`
       findings.add('payment_amount_differs', id, sentence)
     } else {
-      const sentence = `Entry ${id} credited ${credited} micro-USD for ${ref}, whose payment is ${state ?? 'not there'}.`
+      const sentence = `Entry ${id} credited ${credited} micro-USD for ${ref}, whose payment is ${state ?? 'missing'}.`
       findings.add('top_up_without_payment', id, sentence)
     }
   }

@@ -72,7 +72,7 @@ export function lockChainFolder(folder: ChainFolder): { release(): void } {
     lock.close()
     if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
     throw new LocalChainError(
-      `Another farebox owns the local chain in ${folder.path}; stop it first, or choose another folder with --data.`,
+      `Another farebox process owns the local chain in ${folder.path}; stop it first, or choose another folder with --data.`,
       { cause: error },
     )
   }

@@ -105,7 +105,7 @@ export class ConsoleHandler {
   }
 
   async #sendFile(request: Request, pathname: string): Promise<Response> {
-    if (!isRead(request)) return refusedTo(request, 405, 'This page can only be read.', openLink)
+    if (!isRead(request)) return refusedTo(request, 405, 'This page is read-only.', openLink)
     this.#files ??= await consoleFiles()
     // The script handles the page's paths, so reloading one of them returns the page.
     const file = this.#files[pathname] ?? (/\.\w+$/.test(pathname) ? undefined : this.#files['/'])

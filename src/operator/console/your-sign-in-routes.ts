@@ -92,7 +92,7 @@ export const yourSignInRoutes: ConsoleRoutes = {
       throw new PageRefusal(400, `The password has ${password.length} characters.`, `Use ${least} to ${most}.`)
     const { setup, code } = parsed({ setup: z.string().max(1_000), code: z.string().max(20) }, body)
     await signIn.setPassword(session, { password, code }, setup)
-    return { said: 'The password is set. It signs you in with a code of your authenticator.' }
+    return { said: 'The password is set. It signs you in with a code from your authenticator.' }
   }, true),
   'POST /api/your-sign-in/remove-password': own(async ({ session }, { signIn }): Promise<Notice> => {
     await signIn.removePassword(session)

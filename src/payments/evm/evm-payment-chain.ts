@@ -40,7 +40,7 @@ export async function openEvmPaymentChain({
   confirmations,
 }: EvmPaymentChainOptions): Promise<PaymentChain<EvmPayment>> {
   if (!Number.isSafeInteger(confirmations) || confirmations < 0 || confirmations > mostConfirmations) {
-    throw new Error(`The confirmations of a payment are a whole number of blocks from 0 to ${mostConfirmations}.`)
+    throw new Error(`\`confirmations\` must be a whole number of blocks from 0 to ${mostConfirmations}.`)
   }
   const { createPublicClient, http } = await import('viem')
   const transport = http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries })

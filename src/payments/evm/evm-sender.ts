@@ -123,7 +123,7 @@ export class EvmSender {
     }
     const words = `Other processes keep using the key ${this.address}; give this process its own key.`
     attempt.unsent = { by: 'sender', words }
-    throw new Error('The key was always in use.')
+    throw new Error('Another process used the key at every attempt.')
   }
 
   /** Returns null if another sender took the number; then it was not sent. */

@@ -28,9 +28,9 @@ const microDecimals = 6
 /** Sends nothing to the network until first used. Throws a sentence for invalid settings. */
 export async function openEvmStakeReader(options: EvmStakeOptions): Promise<StakeReader> {
   const { rpcUrl, contract, decimals = 18 } = options
-  if (!isAddress(contract)) throw new Error('The staking contract is an address: 0x and 40 hexadecimal digits.')
+  if (!isAddress(contract)) throw new Error('The staking contract must be an address: 0x and 40 hexadecimal digits.')
   if (!Number.isSafeInteger(decimals) || decimals < 0 || decimals > stakeDecimals) {
-    throw new Error(`The decimals of the staking token are a whole number from 0 to ${stakeDecimals}.`)
+    throw new Error(`The decimals of the staking token must be a whole number from 0 to ${stakeDecimals}.`)
   }
   const { createPublicClient, http } = await import('viem')
   // No retry: the next call asks again, and this one must not wait for it.

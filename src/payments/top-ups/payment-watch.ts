@@ -61,7 +61,7 @@ export class PaymentWatch {
     const { network } = option
     const problem = await this.#facilitator
       .problem(option)
-      .catch(() => 'The check whether payments can be settled failed.')
+      .catch(() => 'Checking whether payments can be settled failed.')
     const before = this.#problems.get(network)
     if (problem) this.#problems.set(network, problem)
     else this.#problems.delete(network)

@@ -239,9 +239,9 @@ function valueOfVariable(name: string, environment: Environment): { value: strin
   const file = environment[`${name}_FILE`]
   if (!file) return { sentence: `The variable ${name} is not set (nor ${name}_FILE).` }
   try {
-    if (statSync(file).size > valueFileBytes) return { sentence: `The file of ${name}_FILE is too large.` }
+    if (statSync(file).size > valueFileBytes) return { sentence: `The file that ${name}_FILE names is too large.` }
     const text = readFileSync(file, 'utf8').trim()
-    return text ? { value: text } : { sentence: `The file of ${name}_FILE is empty.` }
+    return text ? { value: text } : { sentence: `The file that ${name}_FILE names is empty.` }
   } catch {
     return { sentence: `The file that ${name}_FILE names cannot be read.` }
   }

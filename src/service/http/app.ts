@@ -150,7 +150,7 @@ function unknownPath(path: string): ServiceError {
       each => each !== undefined && isPath(each, path),
     ),
   )
-  if (isPage(path)) return methodNotAllowed({ error: 'This page can only be read: use GET.' }, { allow: 'GET, HEAD' })
+  if (isPage(path)) return methodNotAllowed({ error: 'This page is read-only: use GET.' }, { allow: 'GET, HEAD' })
   if (!known.length)
     return routeNotFound({
       error: `There is no such path; the API is described at /docs and ${basePath}/openapi.yaml.`,

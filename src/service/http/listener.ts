@@ -94,7 +94,7 @@ export class Listener {
   #answer(request: Request, bindings: HttpBindings): Promise<Response> | Response {
     const { socket } = bindings.incoming
     // Its connection ends with the previous answer, so this answer could be paid for but never delivered. After this
-    // mark the adaptor writes none.
+    // mark the adapter writes none.
     if (this.#ending.has(socket)) throw written
     // This server speaks only HTTP/1.1.
     const response = bindings.outgoing as ServerResponse
@@ -167,12 +167,12 @@ const socketBindings = ({ incoming, outgoing }: HttpBindings): SocketBindings =>
 
 /**
  * A mark in place of an answer that `write` has written, because a real `Response` would load Node's `fetch`. To a HEAD
- * request Hono answers with a copy of it; the adaptor writes no answer that has this header.
+ * request Hono answers with a copy of it; the adapter writes no answer that has this header.
  */
 const written = { status: 200, headers: { 'x-hono-already-sent': 'true' } } as unknown as Response
 
 /**
- * Throws the mark, because the adaptor would read the headers of an answer that is returned. It writes nothing if its
+ * Throws the mark, because the adapter would read the headers of an answer that is returned. It writes nothing if its
  * error handler, `refused`, returns nothing.
  */
 function unlessWritten(answer: Response): Response {

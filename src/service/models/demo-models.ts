@@ -142,11 +142,11 @@ const demoImage = (engine: ImageEngine): ImageModel => ({
 const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delivery']): VideoModel => ({
   type: 'video',
   id,
-  name: delivery === 'inline' ? 'Demo video' : 'Demo video by download address',
+  name: delivery === 'inline' ? 'Demo video' : 'Demo video by download link',
   description:
     delivery === 'inline'
       ? 'A demonstration: a real MP4 drawn from the words of the prompt, with the given image as background.'
-      : 'A demonstration: the same as demo-video, but delivered through a signed download link instead of by retrieve.',
+      : 'A demonstration: the same as demo-video, but delivered through a signed download link instead of in the answer to a poll.',
   createdAt,
   privacy: 'private',
   traits: delivery === 'inline' ? ['default'] : [],
@@ -226,8 +226,8 @@ const demoConsent: ConsentPolicy = {
   version: 'v1.0',
   text: [
     'You are about to make a video from an image that may show a person.',
-    'Go on only if the likeness in it is your own, or if every person who can be recognised has agreed to this use, freely and in a form that you can show.',
-    'For a child, a parent or guardian must have agreed, and the video must not be one that could harm or sexualise the child.',
+    'Go on only if the likeness in it is your own, or if every person who can be recognized has agreed to this use, freely and in a form that you can show.',
+    'For a child, a parent or guardian must have agreed, and the video must not be one that could harm or sexualize the child.',
     'You hold the rights to the image, or have the permission of its owner, and its use breaks no law where you are.',
     'You will not use the video to deceive, to harass, to impersonate anyone, or to suggest that a person said or did what they did not.',
     'Media that you send may be screened automatically, and where needed by people, and a request may be refused as a result.',
@@ -271,7 +271,7 @@ const demoTranscription = (): TranscriptionModel => ({
   id: 'demo-asr',
   name: 'Demo transcription',
   description:
-    'A demonstration that does not recognise speech: it measures how long a recording is, and answers with a sentence about it.',
+    'A demonstration that does not recognize speech: it measures how long a recording is, and answers with a sentence about it.',
   engineModel: 'demo-asr',
   hasTimestamps: false,
   longestSeconds: 3_600,

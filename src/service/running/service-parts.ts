@@ -115,7 +115,7 @@ export const web3KeysOf = (
 
 export function fundingOf({ store, clock, log, stakes }: ServiceParts): Funding {
   const onFailure = (error: unknown) =>
-    log.warn({ err: error }, 'A stake could not be read; the last one known today is used until it can.')
+    log.warn({ err: error }, 'A stake could not be read; until it can, today’s last known stake applies.')
   const staking = stakes ? new StakingCredits({ store, clock, reader: stakes, onFailure }) : null
   return new Funding({ store, clock, staking })
 }

@@ -53,7 +53,7 @@ export function noNodeFor(network: string): never {
   const variable = network.startsWith('solana:') ? 'FAREBOX_SOLANA_RPC_URL' : 'FAREBOX_EVM_RPC_URL'
   throw new WalletRefusal({
     rule: 'node',
-    sentence: `This needs a node of ${chainName(network)}, and none is set.`,
+    sentence: `This needs a ${chainName(network)} node, and none is set.`,
     nextStep: `Nothing was signed; set ${variable} to the address of a node.`,
   })
 }

@@ -296,7 +296,10 @@ const costOf = ({ name, logN, r, p }: Derivation): string => `${name} ${logN} ${
 function checkPassphrase(passphrase: string): void {
   const { minPassphraseLength: least, maxPassphraseLength: most } = limits
   if (passphrase.length < least || passphrase.length > most)
-    throw refusal(`A passphrase has ${least} to ${most} characters`, 'Choose another one, for example a few words.')
+    throw refusal(
+      `A passphrase must have ${least} to ${most} characters`,
+      'Choose another one, for example a few words.',
+    )
 }
 
 const existing = (path: string): WalletRefusal =>

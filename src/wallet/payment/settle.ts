@@ -251,7 +251,7 @@ export async function resolvePayment(
     const payment = yield* resolvable(id)
     const isDone = end ? end.kind !== 'open' : isOver(payment, nowMs, deadMarginMs)
     if (!isDone)
-      throw refusal(`The payment ${id} could still be collected.`, 'Wait until its authorisation has expired.')
+      throw refusal(`The payment ${id} could still be collected.`, 'Wait until its authorization has expired.')
     yield* journal.toResolved(id, hasLeft, by, nowMs)
     return yield* journal.paymentOf(id)
   })

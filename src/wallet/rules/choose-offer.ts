@@ -172,7 +172,7 @@ function lifetimeFailure(seconds: number, policy: Policy): [Rule, string] | null
     return null
   return [
     'authorization-lifetime',
-    `its authorisation would not be valid for ${limits.minAuthorizationSeconds} to ${policy.maxAuthorizationSeconds} seconds`,
+    `its authorization would not be valid for ${limits.minAuthorizationSeconds} to ${policy.maxAuthorizationSeconds} seconds`,
   ]
 }
 

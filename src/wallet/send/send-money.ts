@@ -97,7 +97,7 @@ function amountIn(text: string): MicroUsd {
   if (amount !== null && amount > 0n) return amount
   throw refusal(
     'order',
-    'The amount is not a number of USD above 0.',
+    'The amount must be a number of USD above 0.',
     'Write it as 5 or 0.25, with at most six decimals, or `all`.',
   )
 }
@@ -156,9 +156,9 @@ async function fundsOf(context: TransferContext, rail: Rail, from: string): Prom
   const seen = await balanceAndTime(nodes, rail, from)
   if (seen.why === 'no node') noNodeFor(rail.network)
   if (seen.why === 'another chain')
-    throw refusal('node', `The configured node is not one of ${chainName(rail.network)}.`, 'Set a node of that chain.')
+    throw refusal('node', `The configured node is not a ${chainName(rail.network)} node.`, 'Set a node of that chain.')
   if (seen.balance === null)
-    throw refusal('node', `The node of ${chainName(rail.network)} did not answer.`, 'Try again in a minute.')
+    throw refusal('node', `The ${chainName(rail.network)} node did not answer.`, 'Try again in a minute.')
   const { held, clock } = await context.records.read(function* (nowMs) {
     const isPublic = isPublicMoney({ origin: context.policy.origin, rails: [], tokenNames: [] })
     const chain = isPublic && seen.nowMs ? [{ whose: 'chain', atMs: seen.nowMs() } as const] : []

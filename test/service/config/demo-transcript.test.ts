@@ -28,7 +28,7 @@ async function drawnVideo(audio: boolean): Promise<Buffer> {
   }
 }
 
-test('§4.6 the demonstration measures the sound of a video, and says that it does not recognise speech', async () => {
+test('§4.6 the demonstration measures the sound of a video, and says that it does not recognize speech', async () => {
   const text = `
 publicUrl: https://api.example.com
 transcriber: { engine: demo }
@@ -50,7 +50,7 @@ models:
     const heard = await ask()
     expect([heard.status, await heard.text()]).toEqual([
       200,
-      expect.stringMatching(/does not recognise speech\. It received mp3 audio of 2\.\d seconds/),
+      expect.stringMatching(/does not recognize speech\. It received mp3 audio of 2\.\d seconds/),
     ])
     bytes = await drawnVideo(false)
     expect((await ask()).status).toBe(400)

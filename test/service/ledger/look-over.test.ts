@@ -1,4 +1,4 @@
-/** What the ledger is looked over for, slice by slice, and what of an audit its counts and its limits say. */
+/** The checks of a running ledger, slice by slice, and the counts and limits of an audit. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { audit } from '#ledger/audit/audit.ts'
@@ -49,7 +49,7 @@ describe('accounts are looked over', () => {
   })
 
   const balance = 'The balance of an account differs from the sum of its entries.'
-  const holds = 'What an account holds is not the sum of its open holds.'
+  const holds = 'The held amount of an account differs from the sum of its open holds.'
   const wrong: [rule: string, sql: string, sentence: string][] = [
     ['more than its entries left', 'UPDATE account SET posted = posted + 1', balance],
     ['less than its entries left', 'UPDATE account SET posted = posted - 1', balance],
@@ -69,7 +69,7 @@ describe('accounts are looked over', () => {
   test.each([
     ['more is held than it has', 11n],
     ['less than nothing is held', -1n],
-  ])('an account of which %s is below zero, though its holds say so', async (_rule, held) => {
+  ])('an account whose %s is below zero, even if its holds add up to it', async (_rule, held) => {
     await mustCommit(opened.store, account('ada'), grant(10n), hold('h', 4n))
     const unchecked = 'PRAGMA ignore_check_constraints = ON'
     opened.tamper(`${unchecked}; UPDATE hold SET amount = ${held}; UPDATE account SET held = ${held}`)
@@ -103,7 +103,7 @@ describe('a watch', () => {
   }
   const closed = 'The ledger does not add up; new paid calls are refused until it does.'
 
-  test('of ledger of which nothing was said yet says that they are open', async () => {
+  test('of a ledger without a recorded state reports it as open', async () => {
     expect(await watchOf().watch.state()).toEqual({ state: 'open', reason: '' })
   })
 
@@ -126,7 +126,7 @@ describe('a watch', () => {
     await mustCommit(opened.store, grant(5n, 'grant:more', name(0)))
     changed('entry SET posted_after = posted_after + 1', 'seq = 3')
     await watch.lookOver()
-    const reason = 'An entry does not follow from the one before it.'
+    const reason = 'The balance after an entry does not follow from the entry before it.'
     expect(await watch.state()).toEqual({ state: 'read_only', reason })
     expect(facts).toEqual([{ account: name(0), reason }])
   })
@@ -148,7 +148,9 @@ describe('a watch', () => {
     changed('account SET posted = posted + 1', `id = '${name(0)}'`)
     const { watch } = watchOf()
     await watch.lookOverAtStart()
-    expect(await watch.state()).toMatchObject({ reason: 'An entry does not follow from the one before it.' })
+    expect(await watch.state()).toMatchObject({
+      reason: 'The balance after an entry does not follow from the entry before it.',
+    })
   })
 
   test('closes again what was opened meanwhile', async () => {
@@ -170,14 +172,14 @@ describe('a watch', () => {
     expect([(await watch.state()).state, told]).toEqual(['read_only', [closed]])
   })
 
-  test('closes once, whoever finds it, and says it once', async () => {
+  test('closes the ledger once, whichever process finds the error, and logs it once', async () => {
     const { watch, told } = watchOf()
     await Promise.all([watch.close('One reason.'), watch.close('Another reason.')])
     await watch.close('A third reason.')
     expect([await watch.state(), told]).toEqual([{ state: 'read_only', reason: 'One reason.' }, [closed]])
   })
 
-  test('that starts over closed ledger says so, and that they are to be opened by hand', async () => {
+  test('that starts over a closed ledger logs that, and that it must be reopened by hand', async () => {
     await mustCommit(opened.store, ledger('read_only'))
     const { watch, told } = watchOf()
     await watch.lookOverAtStart()
@@ -235,7 +237,7 @@ describe('an audit', () => {
     expect(strict.findings).toHaveLength(1)
   })
 
-  test('leaves a reader open that somebody else opened', async () => {
+  test('leaves open a reader that it did not open', async () => {
     await mustCommit(opened.store, account('ada'), grant(100n))
     const reader = sqliteAuditReader(opened.path)
     expect(await audit(reader)).toMatchObject(audio)
