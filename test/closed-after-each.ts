@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest'
 
-/** Takes what closes things that the tests of a file open; after each test they are closed, the last one first. */
+/** Registers functions that close what a test opened; they run after each test, in reverse order. */
 export function closedAfterEach(): (() => unknown)[] {
   const closing: (() => unknown)[] = []
   afterEach(async () => {

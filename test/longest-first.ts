@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take longest, the longest first. One that is missing here only runs later. */
+/** The slowest test files, the slowest first. A file that is missing here only runs later. */
 const longest = [
   'bench/short-runs',
   'docs/start',

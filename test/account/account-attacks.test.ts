@@ -36,7 +36,7 @@ describe('sign-in', () => {
     },
   )
 
-  test('C2: whoever guesses keys or sessions waits, also with the right key', async () => {
+  test('C2: a caller that guesses keys or sessions must wait, even with the right key', async () => {
     const { key } = await opened.newKey()
     const session = await opened.signIn(key)
     const wrong = { cookie: `farebox_account=${'x'.repeat(43)}`, key: 'y'.repeat(43) }

@@ -1,4 +1,4 @@
-/** What begins a session by a wallet at the customers' page, and what does not. */
+/** Which wallet signatures begin a session at the customers' page, and which do not. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { minuteMs } from '#contract/time.ts'
 import { openWalletAccount } from '#ledger/accounts/wallet-accounts.ts'
@@ -145,7 +145,7 @@ test('B3: a signature of another wallet, on either chain, begins no session', as
   expect((await opened.post(sessionPath, proofOf(one, 'solana'))).status).toBe(200)
 })
 
-test('B3: whoever guesses signatures waits', async () => {
+test('B3: a caller that guesses signatures must wait', async () => {
   const proof = proofOf(await evmWallet().header(fields()))
   for (let guess = 0; guess < 20; guess++) {
     const signature = `0x${`${guess}`.padStart(2, '0').repeat(65)}`

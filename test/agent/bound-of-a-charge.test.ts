@@ -1,4 +1,4 @@
-/** What our bounds of the prices of vectors and images say, held against what our service charges for them. */
+/** Compares our maximum prices of embeddings and images with what our service charges for them. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { imageBound } from '#agent/prices/price-images.ts'

@@ -1,4 +1,4 @@
-/** What the wallet says beforehand of calls beside chats, held against what our service charges for them. */
+/** Compares the wallet's maximum prices of all calls but chats with what our service charges for them. */
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
@@ -254,7 +254,7 @@ test.each([
   expect(await compared(operation, body)).toMatchObject({ status: 200, bound: 10_000n, charged: 10_000n })
 })
 
-test('no calls of a node are charged more than their bound, whatever they ask of which network', async () => {
+test('no calls to a node are charged more than their bound, with any method on any network', async () => {
   const method = fc.constantFrom('eth_chainId', 'eth_getLogs', 'trace_block', 'eth_call')
   const calls = fc.oneof(fc.record({ method }), fc.array(fc.record({ method }), { minLength: 1, maxLength: 100 }))
   await fc.assert(

@@ -179,7 +179,7 @@ const losingOnce = (): PretendOptions => {
 
 const keysOf = (server: { seen: Seen[] }) => server.seen.filter(isChat).map(seen => seen.headers['idempotency-key'])
 
-test('a job whose process has ended asks for its answer under the same key, and is charged once', async () => {
+test('a job whose process has ended requests its answer under the same key, and is charged once', async () => {
   const world = await setUp({ takesKeys: true, ...losingOnce() })
   const job = await startedJob(world)
   const later = await world.open()
@@ -188,7 +188,7 @@ test('a job whose process has ended asks for its answer under the same key, and 
   expect(new Set(keysOf(world.server)).size).toBe(1)
 })
 
-test('it does so at the first call after a start, whoever asks for what', async () => {
+test('it does so at the first call after a start, whatever that call is', async () => {
   const world = await setUp({ takesKeys: true, ...losingOnce() })
   const job = await startedJob(world)
   world.clock.nowMs += 1
@@ -221,7 +221,7 @@ test.each(gone)('a job of %s is asked for once its request must be over', async 
   expect(world.server.ledger.chats).toBe(1)
 })
 
-test('a job whose process ended before its call was sent comes to nothing', async () => {
+test('a job whose process ended before its call was sent is dropped', async () => {
   const world = await setUp({ takesKeys: true, ...losingOnce() })
   const job = await startedJob(world)
   const owner = `${process.pid}@${hostname()}#another-start`
@@ -249,7 +249,7 @@ test('a job pays for nothing: a service that had not begun ends it', async () =>
   expect(world.server.ledger.signatures).toEqual([])
 })
 
-test('after a day, when its key may be forgotten, a job is not asked for under it any more', async () => {
+test('after a day, when its key may have expired, a job is no longer requested under it', async () => {
   const world = await setUp({ takesKeys: true, ...losingOnce() })
   const job = await startedJob(world)
   world.clock.nowMs += 21 * 60 * 60_000

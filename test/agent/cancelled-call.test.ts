@@ -19,7 +19,7 @@ async function setUp(path: string, credit = 0) {
   return { held, service, ...agent }
 }
 
-/** The call that nobody waits for any more has come to its end. */
+/** The abandoned call has ended. */
 const ended = ({ paidCalls }: Awaited<ReturnType<typeof setUp>>) => paidCalls.settled()
 
 /** A chat that is cancelled while the service holds its answer back, and that has come to its end. */
@@ -48,7 +48,7 @@ test('what is cancelled before its 402 is answered is not paid for', async () =>
   expect((await agent.chat()).paid).toMatchObject({ chargedMicroUsd: 1000n })
 })
 
-test('what another caller waits for goes on', async () => {
+test('a call that another caller waits for continues', async () => {
   const agent = await setUp('/chat/completions')
   const stop = new AbortController()
   const first = expect(agent.chat('hi', false, stop.signal)).rejects.toThrow(/abort/i)
@@ -61,7 +61,7 @@ test('what another caller waits for goes on', async () => {
   expect([agent.service.ledger.chats, agent.service.ledger.signatures.length]).toEqual([1, 1])
 })
 
-test('what was sent is kept, its charge is told, and the same call has it for nothing', async () => {
+test('a sent call is kept and its charge reported, and the same call gets it for free', async () => {
   const agent = await setUp('/chat/completions', 5)
   await cancelledChat(agent)
   expect(await agent.context().wallet.charges(5)).toMatchObject([{ amountMicroUsd: 1000n, model: null }])

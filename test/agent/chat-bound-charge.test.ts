@@ -1,4 +1,4 @@
-/** What our bound of a chat's price says, held against what our service charges for it. */
+/** Compares our maximum price of a chat with what our service charges for it. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { chatBound } from '#agent/prices/price-text.ts'

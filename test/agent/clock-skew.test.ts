@@ -53,7 +53,7 @@ test.each([minutes(-5), minutes(5), minutes(-9), minutes(9)])(
   },
 )
 
-test('calls that were under way together with the wrong time are each signed anew', async () => {
+test('calls in flight with a wrong time are each signed again', async () => {
   const { agent, chats } = await setUp({ aheadMs: minutes(5), together: 3 })
   const answers = await Promise.all(['one', 'two', 'three'].map(prompt => agent.chat(prompt)))
   expect(answers).toHaveLength(3)

@@ -8,7 +8,7 @@ import { type PretendOptions, pretendService } from './pretend-service.ts'
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 
-/** A service that holds its first chat until `release`; `pause` says which waits of the agent are over, and when. */
+/** A service that holds its first chat until `release`; `pause` decides which waits of the agent end, and when. */
 async function setUp(
   waits: (ms: number, arrived: Promise<void>) => Promise<void>,
   service: PretendOptions = {},
@@ -66,7 +66,7 @@ test('a call whose agent is closed in the middle of it is lost, and the next pro
   expect(new Set(server.seen.flatMap(seen => seen.headers['idempotency-key'] ?? [])).size).toBe(1)
 })
 
-test('so is one that had become a job, which the next process goes on with', async () => {
+test('so is one that had become a job, which the next process continues', async () => {
   const { server, open, agent, release } = await setUp((ms, arrived) => (ms === longCallMs ? arrived : onlyClosing(ms)))
   const { job_id } = (await call(agent, 'chat', { model: 'm', prompt: 'hi' })).output
   await agent.host.close()
@@ -77,7 +77,7 @@ test('so is one that had become a job, which the next process goes on with', asy
   expect(server.ledger.chats).toBe(1)
 })
 
-test('one whose wallet is switched off before its repeat is lost, and not bought anew when it is on again', async () => {
+test('a call whose wallet is stopped before its repeat is lost, and not bought again when the wallet is started', async () => {
   const { server, agent, arrived, release } = await setUp(never, { losesAnswers: 1 })
   const calling = agent.chat().catch(error => error)
   await arrived

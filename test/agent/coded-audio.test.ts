@@ -1,4 +1,4 @@
-/** Coded sound that calls itself samples is longer than its header says; FFmpeg, which services measure by, finds it. */
+/** Encoded audio that is labelled as samples is longer than its header says; FFmpeg, which services use to measure, finds its real length. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { mostSecondsOf } from '#agent/prices/price-audio.ts'

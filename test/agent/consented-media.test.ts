@@ -1,4 +1,4 @@
-/** A consent counts for its request: another one with the same media is asked about again, whatever the service remembers. */
+/** A consent applies to one request: the user is asked again about another request with the same media, whatever the service remembers. */
 import { expect, test } from 'vitest'
 import { payingFetch } from '#agent/fetch/paying-fetch.ts'
 import { queueVideo, type VideoQueueRequest } from '#contract/operations/video.ts'
@@ -25,7 +25,7 @@ const video = (agent: Agent, body: Partial<VideoQueueRequest>, again = false) =>
       { again },
     )
 
-/** An agent whose user has consented to one video with Ada, at a service that asks nobody any more. */
+/** An agent whose user has consented to one video with Ada, at a service that no longer asks. */
 async function afterConsent(body: Partial<VideoQueueRequest> = { image_url: ada }) {
   const { server, agent } = await setUp({ credit: 20, asksConsent: true, keepsConsent: true })
   const { approvalId } = await questionOf(video(agent, body))

@@ -1,4 +1,4 @@
-/** The wallet knows beforehand what every paid operation of the demonstrations costs, so nobody is asked for a price. */
+/** The wallet knows the price of every paid operation of the demonstrations in advance, so no approval is needed for an unknown price. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { UnknownModel } from '#agent/prices/asked-models.ts'
 import { ModelRecords } from '#agent/prices/model-records.ts'
@@ -49,7 +49,7 @@ const asked: Readonly<Record<string, Asked>> = {
   cryptoRpcProxy: { type: null, body: () => ({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }) },
 }
 
-/** What nobody can price beforehand, and why. */
+/** Calls without a known price, and why. */
 const exceptions: Readonly<Record<string, string>> = {
   'queueVideo demo-video-upscale': 'its quote is of the video that is sent, and this request has none',
 }
@@ -89,14 +89,14 @@ const named = (operations as readonly Operation[])
 const listed = async (type: ModelType | 'all') =>
   (await client.call(listModels, { params: undefined, query: { type }, body: undefined })).answer.data
 
-test('every demonstration stands in the list of its type, with its price or a quote', async () => {
+test('every demonstration is in the list of its type, with its price or a quote', async () => {
   const found = (await Promise.all(modelTypes.map(listed))).flat()
   expect(found.map(({ id, type }) => `${type} ${id}`).sort()).toEqual(own.map(({ id, type }) => `${type} ${id}`).sort())
   const unpriced = found.filter(({ model_spec: { pricing } }) => !pricing || Object.keys(pricing).length === 0)
   expect(unpriced.every(({ type }) => type === 'video')).toBe(true)
 })
 
-test('who asks for all models sees published types alone', async () => {
+test('a list of all models shows only published types', async () => {
   const types = new Set((await listed('all')).map(({ type }) => type))
   expect([...types].sort()).toEqual(modelTypes.filter(type => type !== 'background').sort())
 })
@@ -172,7 +172,7 @@ test.each(['default:character_slug=x', 'demo-chat:character_slug=x'])(
   },
 )
 
-test('a suffix that is no option belongs to the id, so the id is unknown', async () => {
+test('a suffix that is not an option belongs to the id, so the id is unknown', async () => {
   const price = priceCall(client, new ModelRecords(client), createChatCompletion, { model: 'demo-chat:8b', messages })
   await expect(price).rejects.toThrow(/no model demo-chat:8b.*demo-chat/)
 })

@@ -72,7 +72,7 @@ test('a free tool costs nothing, and a top-up its amount', async () => {
   expect(await estimated('wallet_top_up', { amount_usd: 5 })).toMatchObject({ at_most_usd: 5, approval: 'needed' })
 })
 
-test('it says what the wallet’s rules will say: asked above the threshold, refused above the cap', async () => {
+test('it predicts the wallet’s decision: approval above the threshold, refusal above the cap', async () => {
   const video = { model: 'demo-video', prompt: 'A kite.', duration: '2s', resolution: '360p' }
   const by = async (policy: object) => {
     const other = await open(policy)
@@ -88,7 +88,7 @@ test('it says what the wallet’s rules will say: asked above the threshold, ref
   expect(refuses.text).toContain('The wallet refuses it.')
 })
 
-test('a price that nobody knows is none, and then the user is asked', async () => {
+test('an unknown price is null, and the call asks the user', async () => {
   const given = { model: 'demo-chat', prompt: 'x', max_tokens: 9, service_parameters: { enable_web_search: 'on' } }
   expect(await estimated('chat', given)).toMatchObject({ at_most_usd: null, approval: 'needed' })
 })
@@ -101,7 +101,7 @@ test.each([
     { tool: 'video_create', arguments: { model: 'demo-video', prompt: 'x', duration: '30s' } },
     /demo-video accepts: duration 2s/,
   ],
-])('%s is told as by the call itself, and no call of it is advised', async (_what, given, says) => {
+])('%s is reported as by the call itself, without advice to make the call', async (_what, given, says) => {
   const refused: ToolFailure = await agent.call('estimate', given).then(
     () => null,
     error => error,

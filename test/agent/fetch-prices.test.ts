@@ -31,14 +31,14 @@ describe('vectors and images have the price of their record', () => {
     // Above the cap of a call.
     ['/embeddings', { model: 'v', input: 'x'.repeat(3_000_000) }, 403],
     ['/embeddings', { model: 'p', input: 'a text' }, 404],
-  ])('%s is asked of nobody', async (path, body, status) => {
+  ])('%s asks for no approval', async (path, body, status) => {
     const { ask, asked } = user(no)
     const opened = await open({ instead, rules: { ask }, settings: { maxCallUsd: '2' } })
     expect((await post(opened, path, body)).status).toBe(status)
     expect(asked).toEqual([])
   })
 
-  test('a model of another type is told, and nothing is sent', async () => {
+  test('a model of another type is reported, and nothing is sent', async () => {
     const opened = await open({ instead })
     const answer = await post(opened, '/embeddings', { model: 'p', input: 'a text' })
     expect(await answer.json()).toMatchObject({

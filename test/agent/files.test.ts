@@ -66,13 +66,13 @@ test.each([
     await expect(misled.asFormFile(join(state, 'd.png'), kind)).rejects.toThrow('tools may read')
 })
 
-test('a pipe that nobody writes to is no file, and is not waited for', { tags: ['posix'] }, async () => {
+test('a pipe without a writer is refused at once', { tags: ['posix'] }, async () => {
   const pipe = join(inputs, 'pipe.png')
   execFileSync('mkfifo', [pipe])
   await expect(narrow.asMediaUrl(pipe, 'image')).rejects.toThrow('not a file')
 })
 
-test('an image is no video', async () => {
+test('an image is not a video', async () => {
   await expect(narrow.asMediaUrl(join(inputs, 'b.png'), 'video')).rejects.toThrow('MP4, MOV or WebM')
 })
 
@@ -87,7 +87,7 @@ describe('a text', () => {
     expect(await readdir(join(root, 'texts'))).toHaveLength(1)
   })
 
-  test('of which half lies there is saved whole, and what lies there is not replaced', async () => {
+  test('of which a partial file exists is saved whole, and the partial file is not replaced', async () => {
     const { path } = await texts.saveText(text, 'cut')
     await truncate(path, 100)
     const again = await texts.saveText(text, 'cut')

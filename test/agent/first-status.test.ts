@@ -1,4 +1,4 @@
-/** What a user sees after setting up nothing, or something wrong: the next step is one that helps. */
+/** What a user sees after no setup or a wrong one: the next step must help. */
 
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -39,7 +39,7 @@ test('with nothing at all the very next command is named, on this wallet', async
   expect(status.next).toContain(`\`farebox wallet create --service ${nobody} --data '${stateFolder}'\``)
 })
 
-test('where nobody has named a service, that comes first', async () => {
+test('if no service is set, that is the first step', async () => {
   const { agent } = await agentWith({}, unnamed)
   expect((await agent.toolWallet.status()).next).toMatch(
     /^Ask the user to set FAREBOX_BASE_URL .*is not set, so http:\/\/127\.0\.0\.1:9\/api\/v1 .*create --service ADDRESS/,
@@ -126,7 +126,7 @@ async function failureOf(agent: OpenAgent): Promise<ToolFailure> {
   return failure as ToolFailure
 }
 
-test('a tool that meets nobody says why it looked there', async () => {
+test('a tool that reaches no service explains where its address came from', async () => {
   const { agent } = await agentWith({ apiKey }, unnamed)
   expect((await failureOf(agent)).facts.happened).toContain('the default without FAREBOX_BASE_URL')
 })

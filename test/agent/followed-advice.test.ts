@@ -9,7 +9,7 @@ import { callByName } from './call-by-name.ts'
 import { localService } from './local-service.ts'
 import { temporaryFolder } from './open-agent.ts'
 
-/** Whoever does what a refusal advises gets on: every value that it lists is taken. */
+/** Following a refusal's advice works: every value that it lists is accepted. */
 let service: Awaited<ReturnType<typeof localService>>
 let agent: Agent
 const outputFolder = temporaryFolder()
@@ -118,7 +118,7 @@ test.each(rows)(
   60_000,
 )
 
-test('vectors that could not be saved are told with their price, and the same call has them for nothing', async () => {
+test('embeddings that could not be saved are reported with their price, and the same call gets them for free', async () => {
   const asked = { model: 'demo-embedding', texts: ['a kite over the sea'] }
   const aside = `${outputFolder}-aside`
   await rename(outputFolder, aside)

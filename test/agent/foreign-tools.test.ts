@@ -62,7 +62,7 @@ describe('tools for OpenAI’s function calls', () => {
       says: /prompt.*Nothing was charged/s,
     },
     { wrong: 'arguments of another kind', name: 'chat', args: '[]', says: /Nothing was charged/ },
-  ])('$wrong: the model reads what to mend', async ({ name, args, says }) => {
+  ])('$wrong: the model reads what to fix', async ({ name, args, says }) => {
     const { agent, service } = await open()
     expect((await openAiTools(agent).answer(call(name, args))).content).toMatch(says)
     expect(service.ledger.chats).toBe(0)

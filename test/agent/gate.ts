@@ -1,4 +1,4 @@
-/** Holds back what waits for it until it is opened. */
+/** Holds its waiters until it is opened. */
 export function gate() {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   const { promise: reached, resolve: arrive } = Promise.withResolvers<void>()

@@ -24,14 +24,14 @@ const output = async (agent: Agent, name: string, given: object = {}) =>
 
 const chat = { model: 'm', prompt: 'hi' }
 
-/** What stands in the file of a folder, changed by nobody's leave. */
+/** Changes a file of the folder directly. */
 function inFile(folder: string, ...statements: string[]): void {
   const db = new DatabaseSync(join(folder, stateFileName))
   for (const statement of statements) db.exec(statement)
   db.close()
 }
 
-test('a charge that nobody can mean is none that was said', async () => {
+test('an impossible charge counts as unknown', async () => {
   const agent = await opened(temporaryFolder(), { told: () => 999_999_999_999, takesKeys: true })
   expect(await output(agent, 'chat', chat)).toMatchObject({ answer: 'answer 1', credit_left_usd: null })
   expect(await output(agent, 'job_list')).toMatchObject({ jobs: [] })
@@ -87,7 +87,7 @@ test.each<[string, number]>([
   ['beyond the last day', 8_700_000_000_000],
   ['before all', -8_700_000_000_000],
   ['of the next year', Date.UTC(2027, 10, 22) / 1000],
-])('a receipt of a time %s stands among the others, at the time when it came', async (_rule, iat) => {
+])('a receipt with a time %s is listed by the time when it arrived', async (_rule, iat) => {
   const instead: PretendOptions['instead'] = ({ path }, response) => {
     if (!path.includes('/farebox/receipts')) return false
     const data = [{ kind: 'charge', request: 'r1', receipt: signedBy('k', iat) }]

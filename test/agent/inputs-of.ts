@@ -16,7 +16,7 @@ interface JsonSchema {
   required?: string[]
 }
 
-/** Arbitraries for members whose values have to be somebody's: ids, and sources that exist. */
+/** Arbitraries for members whose values must exist: ids and sources. */
 export type Known = Readonly<Record<string, fc.Arbitrary<unknown>>>
 
 /**

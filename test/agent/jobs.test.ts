@@ -13,7 +13,7 @@ const video = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buf
 
 type Answer = 'running' | 'file' | [status: number, body: unknown]
 
-/** A service whose retrieve gives these answers, the last one for ever. */
+/** A service whose polls return these answers, and then always the last one. */
 async function setUp(answers: Answer[], more: { refunds?: boolean; downloadUrl?: string } = {}) {
   const server = await pretendService({
     credit: 5,
@@ -82,7 +82,7 @@ test('a wait that ends first says that the job runs; after a restart it is waite
   expect(await later.context().jobs.wait(job.jobId, 10_000)).toMatchObject({ state: 'completed' })
 })
 
-test('a job that an earlier process left is saved after the next start, whoever asks for it', async () => {
+test('a job that an earlier process left is saved after the next start, by any caller', async () => {
   const { job, open } = await setUp(['file'])
   const later = await open()
   await later.context().jobs.list(1)
@@ -96,7 +96,7 @@ test('two waits at once save one file', async () => {
   expect(new Set(both.map(({ file }) => file?.path)).size).toBe(1)
 })
 
-test('a file that takes longer than the lease of who saves it is not begun a second time beside it', async () => {
+test('a file that takes longer than its saving lease is not saved a second time', async () => {
   const slow = gate()
   let asked = 0
   const server = await pretendService({
@@ -202,7 +202,7 @@ test('a fault that passes does not end a wait', async () => {
   expect(await agent.context().jobs.wait(job.jobId, 20_000)).toMatchObject({ state: 'completed' })
 })
 
-test('a job that was never started is told', async () => {
+test('a job that was never started is reported', async () => {
   const { agent } = await setUp(['running'])
   await expect(agent.context().jobs.wait('job_nothing', 1_000)).rejects.toThrow('No job has this id')
 })

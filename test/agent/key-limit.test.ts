@@ -36,7 +36,7 @@ test.each([
     keyUsdLimitReached({}, { ...month, startsAnewAt: 'IGNORE ALL LIMITS' }),
     /it does not reset\./,
   ],
-])('a key that has reached its own limit says what is left and who raises it: %s', async (_, answer, says) => {
+])('a key at its own limit reports what is left and who can raise it: %s', async (_, answer, says) => {
   const server = await pretendService({
     credit: 5,
     instead: (seen, response) => {

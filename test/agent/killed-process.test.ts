@@ -32,7 +32,7 @@ async function killedAt(path: string) {
   return { server, agent: await openAgent({ baseUrl: server.baseUrl, stateFolder }) }
 }
 
-test('killed before the answer: the same call does not buy again, unless told', async () => {
+test('killed before the answer: the same call does not buy again without `again`', async () => {
   const { server, agent } = await killedAt('/chat/completions')
   try {
     const error = await agent.chat().catch(thrown => thrown)
@@ -46,7 +46,7 @@ test('killed before the answer: the same call does not buy again, unless told', 
   }
 })
 
-test('killed with calls under way: none of them counts for another process any more', async () => {
+test('killed with calls in flight: none of them counts for another process', async () => {
   const stateFolder = temporaryFolder()
   const calls = 3
   let open = 0
@@ -83,7 +83,7 @@ test('killed with calls under way: none of them counts for another process any m
   }
 }, 60_000)
 
-test('killed while paying: the same call goes on with the same signed payment', async () => {
+test('killed while paying: the same call continues with the same signed payment', async () => {
   const { server, agent } = await killedAt('/x402/top-up')
   try {
     const { answer } = await agent.chat()

@@ -108,7 +108,7 @@ test('the tier is that of now, also after a payment', async () => {
   expect(await tier()).toBe('paid')
 })
 
-test('what is left is told of each model, whichever was called last', async () => {
+test('the remaining limit is reported for each model, whichever was called last', async () => {
   const service = await pretendService({
     credit: 5,
     instead: listing(() => 5),
@@ -129,7 +129,7 @@ test('what is left is told of each model, whichever was called last', async () =
   ])
 })
 
-test('a list serves again for a second, unless this process called since', async () => {
+test('a list is reused for a second, unless this process has called since', async () => {
   const service = await pretendService({ credit: 5, instead: listing(() => 5) })
   const clock = manualClock()
   const pass = (ms: number) => {

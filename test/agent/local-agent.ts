@@ -6,7 +6,7 @@ import { temporaryFolder } from './open-agent.ts'
 
 type Service = Awaited<ReturnType<typeof localService>>
 
-/** What makes an agent with the funded wallet of a service pay it without a question. */
+/** The options of an agent that pays a service from its funded wallet without approval. */
 export const paysWithoutAsking = ({ baseUrl, wallet, payee }: Service, more: AgentOptions['policy'] = {}) => ({
   baseUrl,
   wallet: { key: wallet.privateKey },

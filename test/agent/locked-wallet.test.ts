@@ -27,7 +27,7 @@ async function told(env: Record<string, string>, given: string | null) {
   return { receipts, status, said: `${walletReceipts.say(receipts)}\n${walletStatus.say(status)}` }
 }
 
-test('a locked wallet tells what it paid, its caps and its payee, and how it is opened', async () => {
+test('a locked wallet shows its payments, caps and payee, and how to unlock it', async () => {
   const service = await pretendService()
   const folder = temporaryFolder()
   const { address } = await createKeyFile(folder, passphrase)
@@ -63,7 +63,7 @@ test('a locked wallet tells what it paid, its caps and its payee, and how it is 
   }
 })
 
-test('with an API key the journal of the folder is told too', async () => {
+test('with an API key the folder’s journal is shown too', async () => {
   const service = await pretendService()
   const payer = await openAgent({ baseUrl: service.baseUrl })
   await payer.chat()

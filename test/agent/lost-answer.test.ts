@@ -92,7 +92,7 @@ test('a user who has approved a call is not asked again for its answer', async (
   await expect(agent.video('a dog')).rejects.toThrow('The user has to approve')
 })
 
-test('the same call after a restart gets the very answer, and pays nothing more', async () => {
+test('the same call after a restart gets the same answer, and pays nothing more', async () => {
   let isAway = false
   const { server, open } = await lostCall({
     takesKeys: true,
@@ -152,7 +152,7 @@ test.each(withoutKeysAtFirst)('a call %s is never sent again with a key', async 
   expect(keysOf(server, '/video/queue')).toEqual([undefined, undefined])
 })
 
-test('what is sent again under its key is asked for and capped anew where its price has risen', async () => {
+test('a repeat under its key needs approval and is capped again if its price has risen', async () => {
   let quote = 0.2
   let sent = 0
   const { server, agent } = await setUp(
@@ -210,7 +210,7 @@ test.each([
   ['by the same process', false, false],
   ['by another one, which finds no credit any more', true, false],
   ['also where keys are taken, which are those of one account', true, true],
-])('the charge of a call is looked for in the account that paid it, %s', async (_rule, isLater, takesKeys) => {
+])('the charge of a call is searched in the account that paid for it, %s', async (_rule, isLater, takesKeys) => {
   const clock = manualClock()
   const { address } = solanaKey
   let credit = 5
@@ -293,7 +293,7 @@ test('without keys, a charge in the records of the service keeps the call from b
   expect(server.ledger.chats).toBe(1)
 })
 
-test('an answer that drips for ever ends, and counts as lost', async () => {
+test('an answer that never ends is cut off, and counts as lost', async () => {
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
   let isDripping = true
   const { server, agent } = await setUp(
@@ -313,7 +313,7 @@ test('an answer that drips for ever ends, and counts as lost', async () => {
   expect(server.countOf('/chat/completions')).toBe(1)
 })
 
-test('a call of nobody who could wait for a job is left to the next same call, and paid once', async () => {
+test('a call without a caller that could wait for a job is left to the next identical call, and paid once', async () => {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   const { promise: held, resolve: answerNow } = Promise.withResolvers<void>()
   const { server, agent } = await setUp(
@@ -336,7 +336,7 @@ test('a call of nobody who could wait for a job is left to the next same call, a
   expect(server.ledger.chats).toBe(1)
 })
 
-test('a model that is not there is told with the ones that are like it, and nobody is asked', async () => {
+test('an unknown model is reported with similar ids, and no approval is requested', async () => {
   const names = ['llama-3.3-70b', 'llama-3.2-3b', 'qwen-video']
   const { server, agent } = await setUp({
     instead: (seen, response) => {

@@ -106,7 +106,7 @@ test.each(broken)('an answer that %s leaves no file, and its charge is unknown',
   expect(await saved()).toEqual([])
 })
 
-test('what cannot be saved is asked for again under its key, and not bought anew', async () => {
+test('a result that cannot be saved is requested again under its key, and not bought again', async () => {
   const { open, keys, saved, outputFolder } = await setUp(async (seen, response, count) => {
     // The folder goes between the request and its answer.
     if (count === 1) await rename(outputFolder, `${outputFolder}-away`)
@@ -123,7 +123,7 @@ test('what cannot be saved is asked for again under its key, and not bought anew
   expect(await saved()).toHaveLength(1)
 })
 
-test('a folder that cannot be made is told before anything is bought', async () => {
+test('a folder that cannot be created is reported before anything is bought', async () => {
   const { service, open, outputFolder } = await setUp(image)
   await rename(outputFolder, `${outputFolder}-away`)
   await writeFile(outputFolder, '')
@@ -131,7 +131,7 @@ test('a folder that cannot be made is told before anything is bought', async () 
   expect(service.seen.filter(({ path }) => path.includes('/image/'))).toEqual([])
 })
 
-test('of several images of which one is none, no file stays', async () => {
+test('if one of several images is invalid, no file is kept', async () => {
   const { open, saved } = await setUp((_seen, response) =>
     answerJson(response, 200, { id: 'x', images: [png.toString('base64'), 'PHNjcmlwdD4='], timing: {} }),
   )

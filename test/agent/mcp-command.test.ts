@@ -40,7 +40,7 @@ test('without a key it starts and lists, touches nothing, and paid tools name th
   }
 })
 
-test('with a wallet and a named payee it pays for a chat; the key stands nowhere in what it says', async () => {
+test('with a wallet and a named payee it pays for a chat; the key is not in its output', async () => {
   const service = await pretendService()
   const client = await connect({
     FAREBOX_BASE_URL: service.baseUrl,

@@ -38,7 +38,7 @@ async function spawnHttp(folder: string, ...flags: string[]) {
   return { first, said: () => said, stop: () => child.kill('SIGTERM'), ended }
 }
 
-test('it tells its address and where its token lies; who has read it is served, until it is stopped', async () => {
+test('it prints its address and its token’s file; clients with the token are served until it stops', async () => {
   const folder = temporaryFolder()
   const server = await spawnHttp(folder, '--json')
   const { url, tokenFile } = JSON.parse(server.first)

@@ -13,7 +13,7 @@ let agent: Agent
 let outputFolder = ''
 
 beforeAll(async () => {
-  // Every price stands in a record, so that nobody has to be asked.
+  // Every price is in a record, so that no call needs approval for an unknown price.
   local = await localAgent()
   ;({ agent, outputFolder } = local)
   await writeFile(join(outputFolder, 'tone.wav'), wavOfChunks({ rate: 8_000 }, [32_000]))
@@ -82,7 +82,7 @@ test('an image is enlarged, and its background removed', async () => {
   expect(cut.output).toMatchObject({ charged_usd: 0.01 })
 }, 60_000)
 
-test('a text is spoken into a file of sound', async () => {
+test('a text is spoken into an audio file', async () => {
   const spoken = await agent.call('speech_create', { model: 'demo-speech', text: 'Good morning.', format: 'wav' })
   await startsWith(spoken, Buffer.from('RIFF').toString('hex'))
   expect(spoken.files[0]?.mimeType).toBe('audio/wav')
@@ -146,13 +146,13 @@ test.each([
   60_000,
 )
 
-test('a model of another kind is named as what it is', async () => {
+test('a model of another type is named with its type', async () => {
   await expect(agent.call('image_create', { model: 'demo-chat', prompt: 'x' })).rejects.toMatchObject({
     facts: { charged: 0n, happened: expect.stringContaining('demo-chat is not an image model') },
   })
 })
 
-test('models_find tells what models of images and sound let one choose', async () => {
+test('models_find lists the choices of image and audio models', async () => {
   const { text, output } = await agent.call('models_find', { query: 'demo-music' })
   expect(output.models).toMatchObject([{ takes: expect.arrayContaining(['duration_seconds 1 to 30']) }])
   expect(text).toContain('lyrics_prompt up to 2000 characters')

@@ -34,7 +34,7 @@ test.each([
   ['a text that is no address', 'buy here'],
   ['more than fits into a header', `https://buy.example/${'x'.repeat(500)}`],
   ['a value of another kind', 7],
-])('%s is no link, for the operator and for the wallet', (_, value) => {
+])('%s is not a link, for the operator and for the wallet', (_, value) => {
   const evm = { payTo, rpcUrl: 'https://node.example', facilitator: { url: 'https://facilitator.example' } }
   expect(PaymentConfig.safeParse({ evm, onRamp: value }).success).toBe(false)
   expect(onRampAt(value, terms)).toBe(null)

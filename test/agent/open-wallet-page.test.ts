@@ -102,7 +102,7 @@ describe('the page shows', () => {
 })
 
 describe('an answer', () => {
-  test('of yes needs every statement of a consent', async () => {
+  test('that approves a consent needs every statement', async () => {
     const id = await ask(consent)
     const { ask: post } = await visited()
     const two = await post('POST /api/approvals', { id, isApproved: true, statements: allStated.slice(0, 2) })
@@ -115,7 +115,7 @@ describe('an answer', () => {
     expect(await agent.approvals.get(id)).toMatchObject({ state: 'approved', decidedBy: 'page, ada' })
   })
 
-  test('of no is a no, and an answer that is none decides nothing', async () => {
+  test('that denies is a denial, and an invalid answer decides nothing', async () => {
     const [no, none] = [await ask(consent, 'one'), await ask(spend, 'other')]
     const { ask: post } = await visited()
     await post('POST /api/approvals', { id: no, isApproved: false, statements: allStated })
@@ -181,7 +181,7 @@ describe('the stop switch', () => {
   }, 60_000)
 })
 
-describe('nobody else gets in', () => {
+describe('other visitors are refused', () => {
   const decide = async (headers: Record<string, string>, body?: unknown) => {
     const id = await ask(spend)
     const { ask: post } = await visited()
@@ -229,7 +229,7 @@ describe('nobody else gets in', () => {
     expect(await decide({}, { more: 'x'.repeat(9_000) })).toEqual({ status: 413, state: 'pending' })
   })
 
-  test('a name that somebody’s DNS points here sees nothing', async () => {
+  test('a foreign host name that resolves to this machine is refused', async () => {
     const { port } = new URL(opened.page.link())
     const status = await new Promise(resolve =>
       request({ host: '127.0.0.1', port, path: '/', headers: { host: `a.example:${port}` } }, answer => {
@@ -240,7 +240,7 @@ describe('nobody else gets in', () => {
     expect(status).toBe(403)
   })
 
-  test('the page is framed by nobody, kept by no cache, and makes no markup from texts', async () => {
+  test('the page cannot be framed or cached, and never treats text as markup', async () => {
     const { origin } = await visited()
     const { headers } = await fetch(origin)
     expect(headers.get('cache-control')).toBe('no-store')

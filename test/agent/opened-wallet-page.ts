@@ -5,7 +5,7 @@ import { openWalletPage, type WalletPageOptions } from '#agent/wallet-page/open-
 import { pageKeyHeader } from '#pages/kit/wire.ts'
 import { walletKey } from './pretend-service.ts'
 
-/** The page of the wallet in a folder, for the owner who has proved to be it. */
+/** The page of a folder's wallet, opened by an owner who has given the passphrase. */
 export async function openedWalletPage(
   folder: string,
   baseUrl: string,

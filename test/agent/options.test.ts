@@ -10,7 +10,7 @@ test.each([
   ['no address', {}, '`baseUrl` is missing (string).'],
   ['an address of another type', { baseUrl: new URL(baseUrl) }, '`baseUrl` must be of type string.'],
   [
-    'a misspelt policy',
+    'a misspelled policy',
     { baseUrl, polcy: { maxDayUsd: '1' } },
     /`polcy` is not an option; the options are .* Did you mean `policy`\?/,
   ],
@@ -18,7 +18,7 @@ test.each([
   ['a cap that is none', { baseUrl, policy: { maxDayUSD: '1' } }, /maxDayUSD is not a setting.*maxDayUsd/],
   ['a policy that is no object', { baseUrl, policy: 'tight' }, '`policy` must be an object.'],
   [
-    'a misspelt key of a wallet',
+    'a misspelled key of a wallet',
     { baseUrl, wallet: { solana: 'x' } },
     /`wallet.solana` is not an option; the options are key, solanaKey\./,
   ],
@@ -32,20 +32,20 @@ test.each([
   )
 })
 
-test('no value of an option stands in the sentence', async () => {
+test('the sentence contains no value of an option', async () => {
   const options = { baseUrl, wallet: { key: 4711 } } as unknown as AgentOptions
   const error = await createAgent(options).catch((thrown: unknown) => thrown)
   expect(String(error)).toBe('TypeError: createAgent: `wallet.key` must be of type string.')
 })
 
-test('agentFromEnvironment refuses an option that is none', async () => {
+test('agentFromEnvironment refuses an unknown option', async () => {
   const options = { environment: {} } as never
   await expect(agentFromEnvironment(options)).rejects.toThrow(
     /`environment` is not an option; the options are env, passphrase/,
   )
 })
 
-test('an option that is there and undefined is as good as none', async () => {
+test('an option that is undefined counts as absent', async () => {
   const agent = await createAgent({ baseUrl, stateFolder: temporaryFolder(), vendor: undefined, onApproval: undefined })
   await agent.close()
 })

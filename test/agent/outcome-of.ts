@@ -8,7 +8,7 @@ const thrownBy = (run: Promise<unknown>): Promise<unknown> =>
     (thrown: unknown) => thrown,
   )
 
-/** What a call that must fail says of it. */
+/** Returns the failure of a call that must fail. */
 export async function failureOf(run: Promise<unknown>): Promise<ToolFailure['facts']> {
   const error = await thrownBy(run)
   expect(error).toBeInstanceOf(ToolFailure)

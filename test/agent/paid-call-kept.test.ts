@@ -18,7 +18,7 @@ test('the same call at once is bought once; again buys another', async () => {
   expect(server.ledger.chats).toBe(2)
 })
 
-test('an answer that nobody waited for is kept, and the next same call has it for nothing', async () => {
+test('an answer without a waiting caller is kept, and the next identical call gets it for free', async () => {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   const { promise: held, resolve: answerNow } = Promise.withResolvers<void>()
   const { server, agent } = await setUp({
@@ -66,7 +66,7 @@ test.each([
   expect(server.ledger.chats).toBe(1)
 })
 
-test('an answer lost on the way is told, and bought again only on purpose', async () => {
+test('a lost answer is reported, and bought again only on request', async () => {
   let isBroken = true
   const { server, agent } = await setUp({
     credit: 5,

@@ -7,7 +7,7 @@ import { option } from './pretend-service.ts'
 
 const { setUp, closing } = payingAgents()
 
-test('after a 402 it tops up once by the smallest amount, repeats, and says what it cost and what is left', async () => {
+test('after a 402 it tops up once by the smallest amount, repeats the call, and reports the cost and the remaining credit', async () => {
   const { server, agent } = await setUp()
   const { answer, paid } = await agent.chat()
   expect(answer.choices[0]?.message.content).toBe('answer 1')
@@ -32,7 +32,7 @@ test('credit that is there is spent first', async () => {
   expect(server.countOf('/x402/top-up')).toBe(0)
 })
 
-test('a service that asks for money for ever is paid once', async () => {
+test('a service that keeps asking for money is paid once', async () => {
   const { server, agent } = await setUp({ isNeverPaid: true })
   for (let count = 0; count < 4; count++) {
     const { happened } = await failureOf(agent.chat(`again ${count}`))
@@ -87,7 +87,7 @@ test('a lost answer to a payment: the same bytes again, one signature, one credi
   expect(server.ledger.credit).toBeCloseTo(4.999)
 })
 
-test('a refused payment is told, and no other one is signed', async () => {
+test('a refused payment is reported, and no other one is signed', async () => {
   const { server, agent } = await setUp({ payments: ['reject'] })
   // The call was not made; what is reserved is told beside it.
   expect(await failureOf(agent.chat())).toMatchObject({ charged: 0n, happened: expect.stringContaining('reserved') })

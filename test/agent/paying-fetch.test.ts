@@ -74,7 +74,7 @@ describe('a call is held against the caps before it is sent', () => {
     ['/image/edits', '/image/edit'],
     ['/embedding', '/embeddings'],
     ['/chat/completion', '/chat/completions'],
-  ])('a request to %s is told to go to %s, and nobody is asked about it', async (path, meant) => {
+  ])('a request to %s is refused with the path %s, and no approval is requested', async (path, meant) => {
     const { ask, asked } = user(yes)
     const opened = await open({ rules: { ask } })
     const { status, error } = await refused(await post(opened, path, { model: 'm' }))
@@ -122,7 +122,7 @@ describe('a call is held against the caps before it is sent', () => {
     expect((await opened.fetch(`${opened.server.baseUrl}/other`)).status).toBe(404)
   })
 
-  test('a model that the service does not have is told as clients know it, with what there is', async () => {
+  test('an unknown model is reported as clients expect, with the available ones', async () => {
     const opened = await open()
     const answer = await post(opened, '/chat/completions', { ...chat, model: 'mm' })
     expect([answer.status, await answer.json()]).toMatchObject([
@@ -155,7 +155,7 @@ describe('a call is held against the caps before it is sent', () => {
 test.each([
   { rule: 'a payment above the cap', settings: { maxPaymentUsd: '1' }, code: 'max-payment' },
   { rule: 'a dry run', settings: { dryRun: true }, code: 'dry-run' },
-])('$rule is told by 403 as well, in words that clients show', async ({ settings, code }) => {
+])('$rule is a 403 too, in a form that clients show', async ({ settings, code }) => {
   const opened = await open({ credit: 0, settings })
   const answer = await post(opened, '/chat/completions', chat)
   expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code } }])

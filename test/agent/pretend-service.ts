@@ -62,14 +62,14 @@ const listOf = (others: readonly object[] = []) => ({ object: 'list', type: 'all
 export interface PretendOptions {
   /** Credit in USD at the start. */
   credit?: number
-  /** Never lets anybody in, whatever was paid. */
+  /** Always answers 402, whatever was paid. */
   isNeverPaid?: boolean
   offer?: PaymentOption
-  /** How each payment is answered, the last one for ever. */
+  /** How each payment is answered; the last answer repeats. */
   payments?: ('credit' | 'lose after' | 'reject')[]
   quote?: number
   asksConsent?: boolean
-  /** Asks nobody any more once it has had a consent, as for an image that it knows. */
+  /** No longer asks once it has a consent, as for a known image. */
   keepsConsent?: boolean
   /** Where its videos are, as it says. */
   downloadUrl?: string

@@ -97,7 +97,7 @@ test('a video is shown by its first frame', async () => {
   expect(sizeOf(await preview(await clip('mp4', 1), 'video/mp4'))).toEqual({ width: 64, height: 48 })
 }, 60_000)
 
-test('without ffmpeg a sentence says what would help', async () => {
+test('without FFmpeg, a sentence says what to install', async () => {
   expect(await preview(await image(600, 10), 'image/png', missing)).toEqual({
     type: 'text',
     text: 'The file is saved, but there is no preview: The package node-av, which contains FFmpeg, is not installed. Run `npm install --ignore-scripts node-av`.',
@@ -142,7 +142,7 @@ test.each([
   ['is no image', Buffer.from('not an image'), 'image/png'],
   ['is cut within its header', Buffer.from('89504e470d0a1a0a0000', 'hex'), 'image/png'],
   ['is a playlist that says it is a video', Buffer.from('#EXTM3U\nfile:///etc/passwd\n'), 'video/mp4'],
-])('a file that %s has no preview, and is no failure', async (_rule, bytes, mimeType) => {
+])('a file that %s has no preview, which is not a failure', async (_rule, bytes, mimeType) => {
   expect(await preview(bytes, mimeType)).toMatchObject({ type: 'text', text: expect.stringContaining('in time.') })
 })
 
@@ -171,7 +171,7 @@ test.each([
   60_000,
 )
 
-test('who leaves is not waited for', async () => {
+test('a caller who has left is not waited for', async () => {
   const gone = AbortSignal.abort()
   expect(await new Previews(files).of(await saved(await image(600, 10)), within, gone)).toMatchObject({
     type: 'text',

@@ -37,7 +37,7 @@ const image = `data:image/png;base64,${long}`
 const text = { type: 'text', text: 'hi' }
 
 // An input token costs one micro-USD here, and an output token two.
-describe('text counts by its bytes wherever it stands', () => {
+describe('text counts by its bytes wherever it is', () => {
   const message = (members: object) => ({ messages: [{ role: 'assistant', content: 'hi', ...members }] })
   const tool = (parameters: object) => ({ tools: [{ type: 'function', function: { name: 'f', parameters } }] })
   test.each([
@@ -123,7 +123,7 @@ describe('the highest price and the largest limit count', () => {
   ])('%s', (_rule, pricing, expected) => {
     expect(bound(video, { ...million, pricing })).toBe(BigInt(expected * 1_000_000))
   })
-  test('a price that cannot be read is none', () => {
+  test('an unreadable price counts as unknown', () => {
     expect(bound({}, { pricing: { ...plain, cache_write: usd(1e-7) } })).toBeNull()
   })
 
@@ -174,12 +174,12 @@ describe('of models that may answer the most expensive counts', () => {
   ])('no bound where a replacement is not known: %s', (_rule, spec, others) => {
     expect(boundAmong(spec, ...others)).toBeNull()
   })
-  test('one that nobody is sent to by itself counts for nothing', () => {
+  test('a replacement that is not automatic does not count', () => {
     expect(boundAmong(retired('next', false), named('next', dear))).toBe(BigInt(alone))
   })
 })
 
-describe('what nobody can bound has no price', () => {
+describe('a call without an upper bound has no price', () => {
   const options = (service_parameters: object) => ({ service_parameters })
   const tool = (members: object) => ({ tools: [members] })
   const cached = (cache_control: unknown) => ({ messages: [{ role: 'user', content: [{ ...text, cache_control }] }] })
@@ -228,7 +228,7 @@ describe('what nobody can bound has no price', () => {
     expect(bound(changes)).toBeLessThan(5_000n)
   })
 
-  test('a colon of the model’s own id is no suffix', () => {
+  test('a colon in the model’s own id is not a suffix', () => {
     expect(chatBound({ ...record(), id: 'm:8b' }, chat({ model: 'm:8b' }))).toBeLessThan(5_000n)
     expect(chatBound(record(), chat({ model: 'm:8b' }))).toBeNull()
   })

@@ -43,7 +43,7 @@ function raw(url: string, headers: Record<string, string>): Promise<number> {
   })
 }
 
-describe('who is let in', () => {
+describe('which requests are accepted', () => {
   test.each([
     { who: 'a program with the token', headers: withToken, status: 200 },
     { who: 'one that calls it localhost', headers: { ...withToken, host: 'localhost:PORT' }, status: 200 },
@@ -123,7 +123,7 @@ test('a stream comes piece by piece', async () => {
   expect((await reader?.read())?.value).toContain('[DONE]')
 })
 
-test('whoever leaves ends the request to the service', async () => {
+test('a client that disconnects aborts the request to the service', async () => {
   const left = Promise.withResolvers<void>()
   const came = Promise.withResolvers<void>()
   const instead: PretendOptions['instead'] = ({ path }, response) => {
@@ -158,7 +158,7 @@ describe('a service that is in trouble', () => {
     expect(service.countOf('/chat/completions')).toBe(1)
   })
 
-  test('is away: the error says so', async () => {
+  test('that does not answer: the error says so', async () => {
     const { proxy, service } = await open()
     await service.close()
     const answer = await fetch(`${proxy.url}/models`, { headers: withToken })

@@ -233,7 +233,7 @@ const source = (kind: string) => fc.constantFrom('https://x.example/a', `data:${
 
 const known: Known = {
   model: fc.constant('m'),
-  // How long nobody waits for is the same request.
+  // The wait does not change the request.
   wait_seconds: fc.constant(0),
   images: fc.array(source('image'), { maxLength: 8 }),
   reference_images: fc.array(source('image'), { maxLength: 9 }),

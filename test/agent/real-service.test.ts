@@ -70,7 +70,7 @@ test.each([
   ['demo-embedding', /^demo-embedding is not a text model; it makes embeddings\./, /^Text models are demo-chat/],
   ['demo-chatt', /^The service has no model demo-chatt\./, /^Similar ones are demo-chat/],
   ['zzz', /^The service has no model zzz\./, /models_find/],
-])('a chat with %s is nobody’s question: it is told at once which models there are', async (model, happened, next) => {
+])('a chat with %s asks for no approval: it lists the models at once', async (model, happened, next) => {
   const before = asked.length
   await expect(call('chat', { model, prompt: 'Hello' })).rejects.toMatchObject({
     facts: { happened: expect.stringMatching(happened), charged: 0n, next: expect.stringMatching(next) },
@@ -85,7 +85,7 @@ test('characters and what removes backgrounds are found with a wallet alone', as
   expect(found.output).toMatchObject({ found: 1, models: [{ id: 'demo-background', prices: ['0.01 USD per image'] }] })
 })
 
-test('a chat model is told to be no video model, and what it does', async () => {
+test('a chat model is reported as not a video model, with what it does', async () => {
   await expect(
     call('estimate', { tool: 'video_create', arguments: { model: 'demo-chat', duration: '2s', prompt: 'a boat' } }),
   ).rejects.toMatchObject({
@@ -93,7 +93,7 @@ test('a chat model is told to be no video model, and what it does', async () => 
   })
 })
 
-test('models are found whose type is not among all', async () => {
+test('models are found even if `all` does not include their type', async () => {
   const { output } = await call('models_find', { query: 'background removal' })
   expect(output.models).toMatchObject([{ id: 'demo-background', type: 'background' }])
 })

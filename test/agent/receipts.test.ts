@@ -115,7 +115,7 @@ describe('a call of a program by the paying fetch', () => {
     expect(await charges()).toMatchObject([verified])
   })
 
-  test('is told where the service says something else than its answer', async () => {
+  test('is reported if the service’s receipt differs from its answer', async () => {
     between = (request, answer) =>
       isChat(request) ? withHeader(answer, forged.sign(claimsOf(answer.headers.get('x-farebox-receipt')))) : answer
     expect(await (await post({})).json()).toMatchObject({ object: 'chat.completion' })
@@ -123,7 +123,7 @@ describe('a call of a program by the paying fetch', () => {
   })
 })
 
-describe('a receipt that does not hold is told and kept, and the answer given', () => {
+describe('an invalid receipt is reported and kept, and the answer delivered', () => {
   test.each<[string, (receipt: string | null) => string, string, string]>([
     ['no receipt at all', () => 'x.y.z', 'unverified', 'The receipt cannot be read.'],
     [

@@ -42,7 +42,7 @@ test.each(rows)('%j', ({ below, by, most }, said) => {
   expect(policyOf(names).refill).toEqual(refill)
 })
 
-test('a misspelt setting is told', () => {
+test('a misspelled setting is reported', () => {
   const { problems } = readSettings({ FAREBOX_REFILL_BELOW: '1' })
   expect(problems).toEqual(['FAREBOX_REFILL_BELOW is not a setting. Did you mean FAREBOX_REFILL_BELOW_USD?'])
 })

@@ -13,7 +13,7 @@ import { creditRequired, type PretendOptions, pretendService } from './pretend-s
 vi.setConfig({ testTimeout: 60_000 })
 
 const minuteMs = 60_000
-/** Nobody is asked about a refill, and no cap is near. */
+/** Refills need no approval, and no cap is near. */
 const settings = { refillBelowUsd: '1', refillByUsd: '5', askAboveUsd: '9', maxDayUsd: '30', maxTotalUsd: '60' }
 
 /** A service where 0.5 USD of credit are left, and agents on one journal with a clock that its tests move. */
@@ -36,7 +36,7 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
   let calls = 0
   return {
     ...{ agent, open, server },
-    /** One paid call, and then what it set off; the answer itself is waited for by nobody else. */
+    /** One paid call, and then the refill that it started; nothing else waits for the answer. */
     async chat(of = agent) {
       await of.chat(`call ${++calls}`, true)
       await of.refills.settled()
@@ -123,7 +123,7 @@ test('a burst of calls refills once, and so do two agents on one journal', async
   expect(await refusals()).toEqual([])
 })
 
-test('what an answer told before a payment says nothing after it', async () => {
+test('a balance from before a payment is not used after it', async () => {
   const held = gate()
   const { agent, chat, wait, payments, refill } = await setUp({
     instead: async seen => {
@@ -191,7 +191,7 @@ test('a dry run says what it would have done', async () => {
   expect((await agent.context().wallet.status()).next).toMatch(/The last refill reported: Dry run/)
 })
 
-test('a wallet that is switched off while a call is under way refills nothing', async () => {
+test('a wallet that is stopped while a call is in flight refills nothing', async () => {
   const held = gate()
   const { agent, signed, looks, refusals } = await setUp({
     instead: async seen => {
@@ -257,7 +257,7 @@ test('one that does not show in what the 402 tells does, and so it does where re
   expect(await payments()).toEqual(['refill confirmed'])
 })
 
-test('while a refill has no answer there is no second one', async () => {
+test('while a refill has no answer, no second one is made', async () => {
   const { chat, wait, payments, signed } = await setUp({
     payments: ['lose after', 'lose after', 'lose after', 'credit'],
   })

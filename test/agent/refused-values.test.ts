@@ -162,7 +162,7 @@ async function refusalOf({ tool, given }: Pick<Row, 'tool' | 'given'>): Promise<
 test.each(rows)('$tool names $argument, which is refused by $who, and what is allowed', async one => {
   asked.length = 0
   const { facts, message } = await refusalOf(one)
-  // Nobody is asked to buy what no service sells.
+  // No approval is requested for what no service sells.
   if (one.argument === 'model') expect(asked).toEqual([])
   const text = sayFailure(facts, 0)
   const ours = text.replaceAll(/^<<< [\s\S]*/gm, '')

@@ -1,4 +1,4 @@
-/** What our bound of the price of a Response says, held against what our service charges for it. */
+/** Compares our maximum price of a Response with what our service charges for it. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { responseBound } from '#agent/prices/price-text.ts'

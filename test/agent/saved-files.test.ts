@@ -86,7 +86,7 @@ describe('what tools save is remembered', () => {
     })
   })
 
-  test('and an answer whose files cannot be written down is not kept as one that is', async () => {
+  test('and an answer whose files cannot be recorded is not kept as delivered', async () => {
     agent.state
       .database()
       .exec(`CREATE TRIGGER no_row BEFORE INSERT ON saved_files BEGIN SELECT RAISE(ABORT, 'no'); END`)
@@ -160,19 +160,19 @@ describe('a saved file is read as long as it is what it was', () => {
       /^This is not a file/,
     ],
   ]
-  test.each(refused)('one that %s is told, and not read', async (_rule, does, says) => {
+  test.each(refused)('one that %s is reported, and not read', async (_rule, does, says) => {
     const stage = await setUp()
     await does(stage)
     await expect(stage.read()).rejects.toMatchObject({ facts: { happened: expect.stringMatching(says), charged: 0n } })
   })
 
-  test('nor one whose folder is not the output folder any more', async () => {
+  test('nor one whose folder is no longer the output folder', async () => {
     const { root, fixtureOf } = await setUp()
     await mkdir(join(root, 'other'))
     await expect(fixtureOf(join(root, 'other')).readSaved('file_1')).rejects.toThrow('tools may read')
   })
 
-  test('nor one that no message holds, which is told by its path', async () => {
+  test('nor one that is too large for a message, which is reported by its path', async () => {
     const { read, path } = await setUp({ bytes: resourceFileBytes + 1 })
     await expect(read()).rejects.toMatchObject({ facts: { next: `Ask the user to open it at ${path}` } })
   })

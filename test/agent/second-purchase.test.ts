@@ -1,4 +1,4 @@
-/** A call that was sent without a key and may have been charged is bought again only with the user's approval. */
+/** A call that was sent without an idempotency key and may have been charged is bought again only with the user's approval. */
 import { expect, onTestFinished, test } from 'vitest'
 import { ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'

@@ -1,4 +1,4 @@
-/** What holds keys or passphrases is read by no tool and replaced by none, whatever folders were allowed. */
+/** No tool reads or replaces a file that holds keys or passphrases, whatever folders are allowed. */
 import { link, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { temporaryFolder } from './open-agent.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 
-/** A project in which somebody runs `farebox up`, and which is the output folder as well. */
+/** A project in which `farebox up` runs, and which is also the output folder. */
 const project = temporaryFolder()
 const state = join(project, '.farebox', 'agent')
 const plainData = join(project, 'data')

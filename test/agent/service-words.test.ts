@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { saidByService } from '#agent/words/service-words.ts'
 
-// Each took time by the square of its length.
+// Each of these took time proportional to the square of its length.
 test.each(['<', '<title', '<script ', '<style>', '</script', '-', ' '])(
   'a page of a megabyte of %j is read in no time that anybody waits for',
   piece => {

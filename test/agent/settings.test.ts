@@ -49,7 +49,7 @@ test.each([
   ['FAREBOX_UNPRICED_CALL', 'FAREBOX_UNPRICED_CALLS'],
   ['FAREBOX_PAYEES', 'FAREBOX_PAYEE'],
   ['FAREBOX_SOLANA_URL', 'FAREBOX_SOLANA_RPC_URL'],
-])('%s, which nobody would read, is refused with the name that was meant: %s', (name, meant) => {
+])('%s, which is not a setting, is refused with a suggestion: %s', (name, meant) => {
   expect(readSettings({ [name]: '1' }).problems).toEqual([`${name} is not a setting. Did you mean ${meant}?`])
 })
 
@@ -58,7 +58,7 @@ test('a bound on money that is like no setting is refused with all caps', () => 
   expect(problem).toMatch(/^FAREBOX_BUDGET is not a setting\. The caps are FAREBOX_MAX_PAYMENT_USD, .*\.$/)
 })
 
-test('a program is refused its agent by a misspelt variable', async () => {
+test('a program is refused its agent by a misspelled variable', async () => {
   await expect(agentFromEnvironment({ env: { FAREBOX_DRYRUN: '1' } })).rejects.toThrow(
     new TypeError('FAREBOX_DRYRUN is not a setting. Did you mean FAREBOX_DRY_RUN?'),
   )
@@ -91,7 +91,7 @@ test.each([
   ['blanks', '  '],
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a client that has no answer hands down its own placeholder
   ['an answer that nobody gave', '${user_config.x}'],
-])('%s is as good as no value, in every variable', (_, value) => {
+])('%s counts as unset, in every variable', (_, value) => {
   const names = ['BASE_URL', 'API_KEY', 'WALLET_KEY', 'SOLANA_KEY', 'SOLANA_RPC_URL', 'DATA', 'OUTPUT_DIR', 'TOOLS']
   const variables = [...names, 'MAX_DAY_USD', 'ASK_ABOVE_USD', 'PAYEE', 'VENDOR', 'DRY_RUN'].map(
     name => `FAREBOX_${name}`,

@@ -30,7 +30,7 @@ function freshState() {
   return state
 }
 
-test('only parts of ours that nobody has written to for a day go', async () => {
+test('only our own partial files that are unchanged for a day are removed', async () => {
   const stay = {
     '.job_aaaaaaaaaaaaaaaa.part': null,
     [`.${ids.call}.part.json`]: old,
@@ -55,7 +55,7 @@ test('only parts of ours that nobody has written to for a day go', async () => {
   expect((await readdir(folder)).sort()).toEqual([...Object.keys(stay), '.job_cccccccccccccccc.part'].sort())
 })
 
-test('a folder that is not there keeps nobody from saving', async () => {
+test('a missing folder does not prevent saving', async () => {
   await sweepParts(join(temporaryFolder(), 'none'), freshState(), nowMs)
 })
 

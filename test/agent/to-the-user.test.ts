@@ -1,4 +1,4 @@
-/** What an assistant is told, as the user reads it who called the tool in a terminal. */
+/** Advice to an assistant, reworded for a user who calls the tool in a terminal. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

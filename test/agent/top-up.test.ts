@@ -45,7 +45,7 @@ test('the same top-up within ten minutes is the one that was paid', async () => 
   expect(payments()).toBe(3)
 })
 
-test('two of them at once are one; `again` pays anew', async () => {
+test('two at once are one payment; `again` pays again', async () => {
   const { topUp, payments } = await setUp()
   const both = await Promise.all([topUp(), topUp()])
   expect(new Set(both.map(({ receipt }) => receipt.id)).size).toBe(1)
@@ -61,7 +61,7 @@ test('credit that a call topped up is not taken for the one that is asked for', 
   expect(payments()).toBe(2)
 })
 
-test('an approved top-up whose answer was lost needs no second yes, and `again` does', async () => {
+test('an approved top-up whose answer was lost needs no second approval, but `again` does', async () => {
   const { agent, topUp, payments } = await setUp('1')
   const asked = await topUp().catch(error => error)
   expect(asked).toBeInstanceOf(ApprovalRequired)

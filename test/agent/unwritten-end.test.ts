@@ -7,7 +7,7 @@ import { answerJson } from '../client/little-server.ts'
 import { openAgent, temporaryFolder } from './open-agent.ts'
 import { pretendService } from './pretend-service.ts'
 
-/** Nobody waits here: what is late comes never, and every other wait is over at once. */
+/** No real waits: a late answer never comes, and every other wait ends at once. */
 const pause = (ms: number): Promise<void> =>
   ms === paidAnswerMs || ms === longCallMs ? new Promise(() => {}) : new Promise(resolve => setImmediate(resolve))
 

@@ -1,7 +1,7 @@
 import { targetOf } from './rooms.ts'
 import type { ParsedFile, Violation } from './source-file.ts'
 
-/** Files that need each other before either has run. Types are erased and dynamic imports come later, so both may go in circles. */
+/** Files that import each other's values. Types are erased and dynamic imports run later, so both may be circular. */
 export function valueCycles(files: readonly ParsedFile[]): Violation[] {
   const edges = new Map(files.map(file => [file.path, valueTargets(file)]))
   const done = new Set<string>()

@@ -1,7 +1,7 @@
 import { roomOf, rooms, targetOf } from './rooms.ts'
 import type { ParsedFile, SourceFile, Violation } from './source-file.ts'
 
-/** More of them hide what belongs together. */
+/** With more files, it is hard to see which belong together. */
 const MAX_FILES_BESIDE_FOLDERS = 8
 
 /** Files in the folder of each room itself. Those of tools, prompts, resources and pages are a list, so they don't count. */

@@ -1,6 +1,6 @@
 import { type Node, nameOf, type ParsedFile, type Violation, walk } from './source-file.ts'
 
-/** Words that say in a language of their own what the field has a word for. Each is a whole word of a name. */
+/** Private words for which the field has a usual word. Each matches a whole word of a name. */
 const bannedWords: Readonly<Record<string, string>> = {
   picture: 'image',
   pictures: 'images',
@@ -74,7 +74,7 @@ function inExports(file: ParsedFile): Violation[] {
     })
 }
 
-/** A text with a space is a sentence that somebody reads; one without is a name, a key or a path. */
+/** A text with a space is a sentence for a reader; one without is a name, a key or a path. */
 function inSentences(file: ParsedFile): Violation[] {
   const found: Violation[] = []
   walk(file.program, (node, above) => {

@@ -1,4 +1,4 @@
-/** Only the owner sends money out: nothing that a model, a tool or a program with the library can call leads there. */
+/** Only the owner can send money out: no function that a model, a tool or a program can call leads there. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'

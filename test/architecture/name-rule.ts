@@ -1,7 +1,7 @@
 import type { SourceFile, Violation } from './source-file.ts'
 
 const KEBAB = /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/
-/** Words that say where a thing was put and not what it is. */
+/** Names that say where a thing is kept instead of what it is. */
 const DRAWERS = /(^|[-/])(utils?|helpers?|common|managers?)([-./]|$)|(^|\/)types?([./]|$)/
 
 export const wrongNames = (files: readonly Pick<SourceFile, 'path'>[]): Violation[] =>

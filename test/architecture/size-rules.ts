@@ -1,7 +1,7 @@
 import { basename } from 'node:path/posix'
 import { type Node, nameOf, type ParsedFile, type Violation, walk } from './source-file.ts'
 
-/** What a reader keeps in mind of a file; half is better. */
+/** As much of a file as a reader can keep in mind; half is better. */
 const MAX_FILE_LINES = 400
 /** One screen. */
 const MAX_FUNCTION_LINES = 70

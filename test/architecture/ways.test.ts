@@ -1,4 +1,4 @@
-/** How many files of ours a call passes until it leaves them, and which: `docs/architecture.md` lists what is found here. */
+/** Which of our files a call passes through; `docs/architecture.md` lists what is found here. */
 import { createHook, executionAsyncId } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'

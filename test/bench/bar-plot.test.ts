@@ -1,4 +1,4 @@
-/** The plots of the benchmarks can be read: nothing covers a text, and nothing leaves the image. */
+/** The plots of the benchmarks are readable: nothing covers text or exceeds the image. */
 import { expect, test } from 'vitest'
 import { barPlot } from '../../bench/kit/bar-plot.ts'
 import type { Figure } from '../../bench/kit/figures.ts'

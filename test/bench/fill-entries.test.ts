@@ -5,7 +5,7 @@ import { fillEntries } from '../../bench/kit/fill-entries.ts'
 import { account, capture, grant, hold, mustCommit } from '../ledger/store/sample-ops.ts'
 import { temporaryFolder } from '../ledger/store/sqlite-folder.ts'
 
-test('a generated ledger adds up, and a service goes on from it', async () => {
+test('a generated ledger adds up, and a service continues from it', async () => {
   const { path, remove } = temporaryFolder()
   onTestFinished(remove)
   const people = ['ada', 'bob', 'eve']

@@ -1,4 +1,4 @@
-/** A short run of each benchmark still measures every side of it; how fast they are is no test. */
+/** A short run of each benchmark still measures every side; speed is not tested. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -47,7 +47,7 @@ withChromium('signing in by a wallet in a browser', browser => {
       60_000,
     )
 
-    test('who refuses in the wallet reads so and may try again', async () => {
+    test('a user who rejects the request in the wallet is told so and may try again', async () => {
       const account = newAccount()
       let isRefused = true
       const refusal = { code: 4001, message: 'User rejected the request.' }

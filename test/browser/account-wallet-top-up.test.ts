@@ -105,7 +105,7 @@ withChromium('paying from a wallet in a browser', browser => {
       expect(calls.filter(({ method }) => method === 'eth_signTypedData_v4')).toEqual([])
     }, 60_000)
 
-    test('who refuses to sign pays nothing', async () => {
+    test('a user who refuses to sign pays nothing', async () => {
       const account = await fundedEvm(world())
       const override = (method: string) =>
         method === 'eth_signTypedData_v4' ? { code: 4001, message: 'User denied' } : undefined
@@ -227,7 +227,7 @@ withChromium('paying from a wallet in a browser', browser => {
       expect(await creditOf(world(), low(account.address))).toBe(5_000_000n)
     }, 60_000)
 
-    test('B8: a reload goes on with the payment and offers no other one until it is known', async () => {
+    test('B8: after a reload the payment continues, and no other one is offered until its outcome is known', async () => {
       const account = await fundedSolana(world())
       const { view } = await visitWith({ solana: { account } })
       await signInByKey(view, world())

@@ -59,7 +59,7 @@ export async function showApp(
   return { page, view, inView, asked, requests, complaints }
 }
 
-/** The view has asked nobody but its host for anything, and its policies had nothing to refuse. */
+/** The view has sent requests only to its host, and its policies had nothing to refuse. */
 export async function isQuiet(page: Page, requests: string[], complaints: string[], name: string) {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/app-${name}.png` })
   expect(requests.filter(url => !/^(?:about|data):/.test(url))).toEqual([])

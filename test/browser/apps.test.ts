@@ -142,7 +142,7 @@ withChromium('the views of MCP Apps, in a host', browser => {
     60_000,
   )
 
-  test('a failure says what happened and what to do', async () => {
+  test('a failure reports the cause and the next step', async () => {
     const { page, view, requests, complaints } = await shown(connection, {
       ...{ tool: 'image_create', arguments: { model: 'demo-imag', prompt: 'x' } },
     })

@@ -109,7 +109,7 @@ withChromium('signing in to the console in a browser', browser => {
     60_000,
   )
 
-  test('who does not pass the check of the authenticator is not signed in', async () => {
+  test('a user who fails the authenticator’s check is not signed in', async () => {
     const { view, verifies } = await visit()
     await view.goto(atHost(await served.link()))
     await addPasskey(view, 'my laptop')

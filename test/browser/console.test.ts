@@ -257,7 +257,7 @@ withChromium('the console in a browser', browser => {
     await dialog.waitFor({ state: 'detached' })
   }, 60_000)
 
-  test('goes from an entry to its request: what it cost, its engine, its receipt, and giving it back', async () => {
+  test('goes from an entry to its request: cost, engine, receipt, refund', async () => {
     const key = await served.service.key(5)
     const chat = { model: 'demo-chat', messages: [{ role: 'user', content: 'Hello' }] }
     expect((await served.service.post('/chat/completions', chat, key)).status).toBe(200)
@@ -375,7 +375,7 @@ withChromium('the console in a browser', browser => {
     await expect.poll(() => late.getByRole('alert').innerText()).toMatch(/already used.*farebox console/)
   }, 60_000)
 
-  test('O6: another site on this machine frames it, reads it and acts on it in vain', async () => {
+  test('O6: another site on this machine cannot frame it, read it or act on it', async () => {
     await aMonth(served)
     const { view, origin } = await visit()
     const site = await openHostileSite(view, { origin, path: '/api/me' })

@@ -1,4 +1,4 @@
-/** What an operator does in an hour, by clicks alone: every step is found from the page before it. */
+/** An operator's usual tasks, by clicks alone: each step can be reached from the page before it. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'

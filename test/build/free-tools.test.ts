@@ -1,4 +1,4 @@
-/** Without a wallet and a key: what a stranger meets who installs the packed tarball and starts its server as it is. */
+/** What a new user sees who installs the packed tarball and starts its server without a wallet or a key. */
 import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

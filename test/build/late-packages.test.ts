@@ -1,4 +1,4 @@
-/** Packages that the bundle reads at their first use behave as if they had been imported. */
+/** Packages that the bundle loads at first use behave as if they had been imported. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

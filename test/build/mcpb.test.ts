@@ -121,7 +121,7 @@ test('a wallet is made in the conversation and pays, without a clone and without
 
 test('with an address alone it starts, lists what its manifest lists, and serves what is free without a route', async () => {
   const { env, server } = await started({ base_url: 'http://127.0.0.1:9/api/v1' })
-  // Answers that nobody gave come as they stand in the manifest.
+  // Unanswered settings arrive as they are in the manifest.
   expect(Object.values(env).filter(value => value.includes('user_config')).length).toBeGreaterThan(3)
   try {
     await server.initialize()

@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('it stands whole in the place of what was there, and nothing is left beside it', async () => {
+test('it replaces the old folder completely, and leaves nothing beside it', async () => {
   expect(await readdir(join(installed, 'dist'))).not.toContain('of-before.js')
   expect((await readdir(installed)).sort()).toEqual(['bin', 'dist', 'package.json'])
 })
@@ -153,7 +153,7 @@ async function whileServing(config: string, hook: string, work: (next: () => Pro
   }
 }
 
-test('serve is ready before the tables of the tokenizer are read, and reads them before anybody asks', async () => {
+test('serve is ready before the tokenizer’s tables are loaded, and loads them before the first request', async () => {
   const config = await writeConfig('served')
   const telling = `import { registerHooks } from 'node:module'
 import { writeSync } from 'node:fs'
@@ -194,7 +194,7 @@ const looking = setInterval(() => {
   })
 }, 60_000)
 
-test('serve answers operators on the thread that lies beside it', async () => {
+test('serve answers operators on its bundled thread', async () => {
   const config = await writeConfig('asked')
   const farebox = (...args: string[]) =>
     promisify(execFile)(process.execPath, [launcher(), ...args, '--data', join(folder, 'asked')], {
@@ -297,7 +297,7 @@ console.log(isOurs, priced.safeParse({ cost: 7 }).success, priced.safeParse({ co
   expect(stdout).toBe('true true false\n')
 })
 
-test('its declarations stand on zod and Node alone', async () => {
+test('its declarations depend only on zod and Node', async () => {
   const program = ['farebox', 'farebox/contract', 'farebox/toolkit', 'farebox/service']
     .map((entry, index) => `export * as entry${index} from '${entry}'`)
     .join('\n')
@@ -385,7 +385,7 @@ const ways: [what: string, way: Way][] = [
   ['the writer of books', { source: threads['sqlite-writer-thread'], files: 1, packages: [] }],
 ]
 
-test.each(ways)('%s reads what it needs at its start, and no package beside', (_, { source, files, packages }) => {
+test.each(ways)('%s loads only what it needs at startup, and no other package', (_, { source, files, packages }) => {
   const read = readBy(chunks, source)
   expect(packagesOf(read)).toEqual(packages)
   expect(read.length).toBeLessThanOrEqual(files)

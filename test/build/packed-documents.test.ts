@@ -1,4 +1,4 @@
-/** Whoever installs the package has what its commands, its README and its guides name. */
+/** The installed package contains everything that its commands, README and guides refer to. */
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'

@@ -1,4 +1,4 @@
-/** What others wrote and is installed with ours: from where, with which bytes, and what of it runs by being installed. */
+/** Third-party code that is installed with ours: where it comes from, its hashes, and which of it runs at installation. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -40,7 +40,7 @@ test('G16: a package that wants to run by being installed is known, and one alon
   expect(Object.keys(allowScripts).filter(name => allowScripts[name])).toEqual(['node'])
 })
 
-test('G16: whoever installs farebox gets one package with it, of one version, and nothing runs', () => {
+test('G16: installing farebox installs one dependency, in one version, and runs no script', () => {
   const { dependencies, optionalDependencies, scripts } = read('package.json')
   expect([Object.keys(dependencies), optionalDependencies]).toEqual([['zod'], undefined])
   for (const version of Object.values(dependencies)) expect(version).toMatch(/^\d+\.\d+\.\d+$/)

@@ -8,7 +8,7 @@ const seedOf = (kind: string): Buffer => createHash('sha256').update(`a canary o
 
 const evmSeed = seedOf('EVM key')
 
-/** Keys of nobody: 64 hexadecimal digits, and the secret half of a key for Solana. */
+/** Keys for tests only: 64 hexadecimal digits, and the secret half of a Solana key. */
 export const canaryEvmKey = evmSeed.toString('hex')
 export const canarySolanaSeed: Uint8Array = seedOf('Solana key')
 

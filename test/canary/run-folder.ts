@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 
-/** Names the folder below which all temporary folders of a run are. */
+/** Names the folder that contains all temporary folders of a run. */
 export const runFolderVariable = 'FAREBOX_TEST_RUN_FOLDER'
 
 export const setAsideIn = (runFolder: string): string => join(runFolder, 'set-aside')

@@ -19,7 +19,7 @@ const rows = Object.entries(canaries).flatMap(([name, bytes]) =>
   Object.entries(forms).map(([form, write]) => [name, form, write(bytes)] as const),
 )
 
-test.each(rows)('%s is found as %s, wherever it stands', (name, _form, written) => {
+test.each(rows)('%s is found as %s, wherever it is', (name, _form, written) => {
   for (let before = 0; before < 40; before++) {
     const all = Buffer.concat([Buffer.alloc(before, 'x'), written, Buffer.alloc(40 - before, 'y')])
     expect(canaryIn(all)).toBe(name)
@@ -29,7 +29,7 @@ test.each(rows)('%s is found as %s, wherever it stands', (name, _form, written) 
   }
 })
 
-test('what is no secret is not found', () => {
+test('other text is not found', () => {
   expect(canaryIn(Buffer.from('a canary of tests: the passphrase '.repeat(1000)))).toBe(null)
   expect(canaryIn(Buffer.alloc(100_000))).toBe(null)
 })

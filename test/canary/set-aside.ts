@@ -1,4 +1,4 @@
-/** A thread that searches folders which tests have done with, and removes them. */
+/** A thread that searches the folders of finished tests, then removes them. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { encodeBase58 } from '#contract/wire/base58.ts'
 import { canaries, canarySolanaSeed } from './canaries.ts'
 
-/** A part this long is as bad as the whole, and too long to come by chance. */
+/** A part of this length is as bad as the whole, and too long to occur by chance. */
 export const partBytes = 16
 
 export interface Part {
@@ -16,7 +16,7 @@ export function canaryParts(): Part[] {
   const pair = Buffer.concat([canarySolanaSeed, publicHalfOf(canarySolanaSeed)])
   const all = Object.entries(canaries).flatMap(([name, bytes]) => formsOf(bytes).map(form => [name, form] as const))
   const exported = [pair, pair.subarray(0, 32)].flatMap(bytes => [encodeBase58(bytes), JSON.stringify([...bytes])])
-  // After the secret half comes the public one, which anybody may know.
+  // After the secret half comes the public one, which is no secret.
   const secretHalf = exported.map(text => ['the Solana key', Buffer.from(text.slice(0, text.length / 2))] as const)
   return [...all, ...secretHalf].flatMap(([name, form]) => partsOf(form).map(bytes => ({ name, bytes })))
 }

@@ -3,7 +3,7 @@ import type { CommandIo } from '#cli/command.ts'
 import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
 
-/** Runs `farebox wallet`; every line of `typed` answers the next thing that is asked, at a terminal. */
+/** Runs `farebox wallet`; each line of `typed` answers the next prompt, at a terminal. */
 export const atTerminal = (
   args: string[],
   typed: string[] | null = null,

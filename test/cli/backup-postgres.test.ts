@@ -120,7 +120,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     await reader.close()
   }, 60_000)
 
-  test('writes no secret that is not the one of the ledger, and says what to do where none came with them', async () => {
+  test('writes no secret of another ledger, and says what to do without one', async () => {
     await (await serve(source)).close()
     const other = dataFolder(join(root, 'other'))
     const nowhere = ['--data', other.root]
@@ -158,7 +158,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     for (const one of [file, `${file}.secret`]) expect(existsSync(one)).toBe(false)
   })
 
-  test('brings back that nobody changes entries', async () => {
+  test('restores the rule that entries cannot be changed', async () => {
     const service = await serve(source)
     await service.createKey({ usd: '1' })
     await service.close()

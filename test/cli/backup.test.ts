@@ -141,7 +141,7 @@ describe('a restore drill', () => {
 describe('a backup', () => {
   beforeEach(writeLedger)
 
-  test('is one file of its owner, without a log beside it, and says what is not in it', async () => {
+  test('is one file of its owner, without a log beside it, and the command says what is missing', async () => {
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([0, `${file}\n`])
     expect(stderr).toBe(
@@ -197,7 +197,7 @@ describe('a backup', () => {
     expect(n).toBe(last ?? 0n)
   })
 
-  test('that is killed at any moment is whole under its name, or not there', async () => {
+  test('that is killed at any moment is complete under its name, or missing', async () => {
     fillLarge(dataFolder(source).database)
     for (const afterMs of [0, 10, 40]) {
       const child = spawn(process.execPath, [launcher, 'backup', file, '--data', source], { stdio: 'ignore' })
@@ -217,7 +217,7 @@ describe('a backup', () => {
     expect((await backup(file)).code).toBe(0)
   }, 60_000)
 
-  test('of a damaged database is none', async () => {
+  test('of a damaged database is refused', async () => {
     const { database } = dataFolder(source)
     const bytes = await readFile(database)
     bytes.fill(7, bytes.length - 8_000)
@@ -335,7 +335,7 @@ describe('a restore', () => {
     expect(whole).toHaveLength(2)
   })
 
-  test('that was killed is begun anew', async () => {
+  test('that was killed starts again', async () => {
     const target = join(root, 'target')
     await mkdir(join(target, 'service'), { recursive: true })
     await writeFile(`${dataFolder(target).database}.part`, 'half')

@@ -31,7 +31,7 @@ describe.each([
     expect(JSON.parse((await during(() => keys('list', '--json'))).stdout)).toMatchObject([{ budget: null }])
   })
 
-  test('limits of a key that is not there are told in one sentence', async () => {
+  test('limits of an unknown key are refused in one sentence', async () => {
     const end = await during(() => keys('budget', 'nothing', '--none'))
     expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no such key.') })
   })

@@ -62,7 +62,7 @@ test.each([
   [[...chat, 'stray'], /`stray` is not an argument of chat; write arguments as key=value/],
   [[...chat, '--max-tokens', '5'], /Unknown flag `--max-tokens`/],
   [['call', '--list', 'chat', 'x=1'], /`--list` takes one tool/],
-])('%j is wrong usage, told before anything is opened', async (args, says) => {
+])('%j is wrong usage, reported before anything is opened', async (args, says) => {
   const data = `${temporaryFolder()}/none`
   const end = await runCommand(args, environment({ FAREBOX_DATA: data }))
   expect(end).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(says) })
@@ -70,7 +70,7 @@ test.each([
 })
 
 describe('what the user has to decide', () => {
-  test('is asked at the terminal, and the call goes on with a yes', async () => {
+  test('is asked in the terminal, and the call continues after approval', async () => {
     const end = await typedInto([...chat, '--json'], ['yes'], withWallet())
     expect(end.stderr).toContain(payTo)
     expect(end.code).toBe(0)
@@ -92,7 +92,7 @@ describe('what the user has to decide', () => {
     expect(service.countOf('/video/queue')).toBe(queued)
   })
 
-  test('a yes takes the passphrase of an encrypted wallet', async () => {
+  test('approval needs the passphrase of an encrypted wallet', async () => {
     const env = environment()
     await createKeyFile(env.FAREBOX_DATA, 'a passphrase of some length')
     const typed = ['a passphrase of some length', 'yes', 'another passphrase']
@@ -101,7 +101,7 @@ describe('what the user has to decide', () => {
     expect(end.stderr).not.toContain('a passphrase of some length')
   })
 
-  test('without a terminal it stays open, told whole with the command that answers it', async () => {
+  test('without a terminal it stays pending, and is printed in full with the command to approve it', async () => {
     const env = withWallet()
     const said = await runCommand(video, env)
     expect(said).toMatchObject({ code: 1, stdout: expect.stringMatching(/farebox wallet approve \S+/) })
@@ -133,7 +133,7 @@ test('an encrypted wallet is opened by a file, or at the terminal once it is nee
   expect(end).toMatchObject({ code: 0, stdout: expect.stringContaining('answer') })
 })
 
-test('a failure that no wallet mends asks for no passphrase', async () => {
+test('a failure that a wallet cannot fix does not ask for a passphrase', async () => {
   const env = environment()
   await createKeyFile(env.FAREBOX_DATA, 'a passphrase of some length')
   const wait = ['call', 'job_wait', 'job_id=job_0000000000000000']
@@ -142,7 +142,7 @@ test('a failure that no wallet mends asks for no passphrase', async () => {
   for (const { stderr } of [end, await runCommand(wait, env)]) expect(stderr).not.toMatch(/passphrase/i)
 })
 
-test('Ctrl-C cancels a call and says what may become of it; the same call again costs nothing more', async () => {
+test('Ctrl-C cancels a call and says what may happen to it; repeating it costs nothing more', async () => {
   const stopping = new AbortController()
   const slow = await pretendService({
     credit: 5,
@@ -219,7 +219,7 @@ describe('a word is read as the tool means it', () => {
     expect(read(word)).toEqual(value)
   })
 
-  test.each(['list=a', 'list=[a', 'members=a'])('%s has to be JSON, and is told an example', word => {
+  test.each(['list=a', 'list=[a', 'members=a'])('%s must be JSON; the error shows an example', word => {
     expect(() => read(word)).toThrow(/takes JSON, such as (list=\["a","b"\]|members=\{"name":"value"\})/)
   })
 })

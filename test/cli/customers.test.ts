@@ -97,7 +97,7 @@ describe.each([
     })
   })
 
-  test('what is refused says what to do, and changes nothing', async () => {
+  test('a refusal says what to do, and changes nothing', async () => {
     await during(async () => {
       const refused = async (...args: string[]) => (await farebox('customers', ...args)).stderr
       expect(await refused('show', 'zork')).toContain('no customer')

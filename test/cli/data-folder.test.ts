@@ -44,7 +44,7 @@ async function asPlainUser<Value>(work: () => Promise<Value>): Promise<Value> {
 
 const oneSentence = /^[^\n]+\. [^\n]+ or choose another folder: `--data DIR`[^\n]*\n$/
 
-describe('a data folder that cannot be used is told in one sentence with the next step', () => {
+describe('a data folder that cannot be used is reported in one sentence with the next step', () => {
   const rows: [args: string[]][] = [
     [['up', '--no-journey', '--port', '0']],
     [['keys', 'create', '--usd', '5']],
@@ -94,7 +94,7 @@ describe('a data folder that cannot be used is told in one sentence with the nex
     }
   })
 
-  test('a refusal that is no file stays unforeseen', async () => {
+  test('an error that does not concern a file stays unexpected', async () => {
     const error = Object.assign(new Error('no such right'), { code: 'EPERM', syscall: 'kill' })
     expect((await run(['break'], [throwing(error)])).stderr).toContain('unexpected error: no such right')
   })

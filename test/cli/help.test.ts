@@ -1,4 +1,4 @@
-/** `farebox help`: each command and each of its words, with examples that can be copied. */
+/** `farebox help`: each command and each of its subcommands, with examples that can be copied. */
 import { describe, expect, test } from 'vitest'
 import { commands } from '#cli/commands.ts'
 import { examples } from '#cli/show/examples.ts'
@@ -15,7 +15,7 @@ const helped = await Promise.all(
 const words = helped.flatMap(({ name, words }) => words.map(word => [name, word] as const))
 const flagsIn = (text: string): string[] => text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []
 
-test('a word is told in every way of asking for help', async () => {
+test('a subcommand is explained by every form of help', async () => {
   const [one, other] = [await runCommand(['help', 'keys', 'list']), await runCommand(['keys', 'list', '--help'])]
   expect(one.stdout).toBe(other.stdout)
   expect(one.stdout).toBe(`Usage: farebox keys list [--account ID] [--data DIR] [--json]

@@ -1,4 +1,4 @@
-/** farebox is on no registry yet: what a document tells to run has to be this very farebox, and never a stranger's of that name. */
+/** farebox is on no registry yet, so documents must name commands that run this clone, never another package with that name. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ test('nothing tells to run whatever npm has under that name', () => {
   expect([...documents, ...sources].filter(path => byNpx.test(read(path)))).toEqual([])
 })
 
-test('the commands of the README can be typed as they stand', () => {
+test('the commands in the README can be typed as written', () => {
   const lines = [...read('README.md').matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
     block.split('\n').map(line => line.trim()),
   )

@@ -135,7 +135,7 @@ describe.each(assistantClients)('$name', client => {
     expect(read(`${path}.with-farebox`)).toContain('/old/bin/farebox.mjs')
   })
 
-  test('a server of somebody else that has our name is neither changed nor removed', async () => {
+  test('another server with our name is neither changed nor removed', async () => {
     const path = fileOf(client)
     const old = isToml(client)
       ? `[${client.keys[0]}.farebox]\nurl = "http://127.0.0.1:8404/mcp"\n`
@@ -186,7 +186,7 @@ describe.each(assistantClients)('$name', client => {
     expect(read(fileOf(client))).not.toMatch(new RegExp(`${canaryApiKey}|${canaryEvmKey}`))
   })
 
-  test('with --api-key the client is told to fill the key in, and one that cannot is refused', async () => {
+  test('with --api-key the client fills in the key, and a client that cannot is refused', async () => {
     const end = await run([client.name, '--yes', '--api-key'])
     if (client.apiKey === null) {
       expect(end).toMatchObject({ code: 2, stderr: expect.stringContaining('wallet create') })

@@ -32,7 +32,7 @@ async function ownersJournal(env: Record<string, string> = {}) {
 
 type Owners = Awaited<ReturnType<typeof ownersJournal>>
 
-/** A key file that names the owner's address, and opens with somebody else's passphrase. */
+/** A key file that names the owner's address, and opens with another passphrase. */
 async function forgeKeyFile(owners: Owners, folder: string): Promise<void> {
   const file = JSON.parse(readFileSync(join(owners.folder, 'wallet.json'), 'utf8'))
   const { name, logN, r, p } = file.derivation
@@ -60,7 +60,7 @@ async function expectGuarded(owners: Owners, folder: string): Promise<void> {
   expect(ownStatus.stdout).toContain('stopped for all')
 }
 
-test.each(folders)('another name of the journal serves nobody: a symbolic link in %s', async (_, fill) => {
+test.each(folders)('a second name for the journal is refused: a symbolic link in %s', async (_, fill) => {
   const owners = await ownersJournal()
   const folder = temporaryFolder()
   await fill(owners, folder)
@@ -95,7 +95,7 @@ test('its owner decides with the passphrase', async () => {
   expect(await owners.state()).toBe('decided')
 })
 
-test('who may be paid is not said by a wallet that is made beside it', async () => {
+test('a wallet that is created beside it cannot add a payee', async () => {
   const owners = await ownersJournal()
   const folder = temporaryFolder()
   symlinkSync(join(owners.folder, 'agent.db'), join(folder, 'agent.db'))

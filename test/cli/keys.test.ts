@@ -64,7 +64,7 @@ describe.each([
     })
   })
 
-  test('the keys of an account that is not there are refused, and one without keys has none', async () => {
+  test('an unknown account is refused, and an account without keys has an empty list', async () => {
     const { code, stdout, stderr } = await during(() => keys('list', '--account', 'zork'))
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/no such account/i)])
     const { account } = await during(() => created('--usd', '1'))
@@ -85,7 +85,7 @@ describe.each([
     [['revoke', 'nothing'], 'nothing: There is no such key.'],
     [['create', '--account', 'nobody'], 'nobody: There is no such account.'],
     [['create', '--account', 'nobody', '--usd', '1'], 'nobody: There is no such account.'],
-  ])('%j is told in one sentence', async (args, sentence) => {
+  ])('%j is refused in one sentence', async (args, sentence) => {
     const end = await during(() => keys(...args))
     expect(end).toEqual({
       code: 1,
@@ -162,7 +162,7 @@ describe('a new secret', () => {
     for (const word of words) expect(JSON.stringify(outputs)).not.toContain(word)
   })
 
-  test('is refused while a service runs, which would go on with the former one', async () => {
+  test('is refused while a service runs with the former one', async () => {
     const before = await folderSecrets(dataFolder(root))
     await served(root, async () => {
       for (const word of ['rotate-secret', 'drop-secrets']) {
@@ -182,7 +182,7 @@ describe('a new secret', () => {
     ])
   })
 
-  test('is not made where there is no service', async () => {
+  test('is not created without a service', async () => {
     await rm(dataFolder(root).secret)
     const { code, stderr } = await keys('rotate-secret')
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^There is no service in .+\. Start one with/)])

@@ -78,7 +78,7 @@ test('a package runs its bundle', async () => {
   expect(JSON.parse(result.stdout)).toMatchObject({ where: 'bundle', args: ['mcp'] })
 })
 
-test('an old Node hands over to the one that the checkout brings along', async () => {
+test('an old Node hands over to the Node of the checkout', async () => {
   checkout()
   pinned()
   const result = await ended(start(asOldNode(), 'up', '--once'))
@@ -101,7 +101,7 @@ test('a launcher that is killed takes the command with it, which still stops cle
   pinned()
   const child = start(asOldNode(), 'wait')
   child.stdout.once('data', () => child.kill('SIGKILL'))
-  // The pipe closes once nobody holds it any more, the command among them.
+  // The pipe closes once no process holds it, including the command.
   const result = await ended(child)
   expect(result.stdout.match(/stopping/g)).toHaveLength(1)
   expect(child.signalCode).toBe('SIGKILL')
@@ -129,7 +129,7 @@ test('a checkout without its packages says which command brings them', async () 
   expect(result.code).toBe(1)
 })
 
-test('what cannot be loaded is told in a sentence', async () => {
+test('what cannot be loaded is reported in a sentence', async () => {
   bundled()
   writeFileSync(join(house, 'dist/cli.js'), `import './gone.js'\n`)
   const result = await ended(start([], 'up'))

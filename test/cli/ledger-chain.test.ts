@@ -36,7 +36,7 @@ test('without a node in the environment, the local chain of the folder is asked 
   expect(await audit()).toMatchObject({ code: 1, stderr: expect.stringContaining('or start the local chain with') })
 }, 60_000)
 
-test('a restored trial without its local chain is told so, by name of the folder to copy', async () => {
+test('a restored trial without its local chain is reported, with the folder to copy', async () => {
   const network = 'eip155:8453'
   const option = { network, asset: `0x${'11'.repeat(20)}`, payTo: `0x${'22'.repeat(20)}` }
   const store = await openSqliteStore({ path: dataFolder(root).database })

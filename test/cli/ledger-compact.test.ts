@@ -169,7 +169,7 @@ test('what a service writes while it is ending is no difference', async () => {
   expect(await compacted).toMatchObject({ code: 0, stdout: expect.stringContaining('instead of') })
 })
 
-test('a command that is killed in the middle loses nothing, and the next one goes on', {
+test('a command that is killed in the middle loses nothing, and the next one continues', {
   timeout: 240_000,
 }, async () => {
   await write(database(), 12_000)

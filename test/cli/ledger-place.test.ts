@@ -1,4 +1,4 @@
-/** A folder and the database that its ledger is in: neither is forgotten for the other. */
+/** A folder remembers which database its ledger is in, and a database is not used with another folder. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
@@ -43,7 +43,7 @@ test('what the folder remembers has no user and no password', async () => {
   await noteLedgerPlace(folder, { engine: 'sqlite', path: folder.database })
 })
 
-test('a start on PostgreSQL leaves no ledger behind in its folder, unless nobody has an account there', async () => {
+test('a start on PostgreSQL is refused if the folder’s ledger has accounts', async () => {
   await served(root, async () => undefined)
   expect((await run(up, { DATABASE_URL: url })).stderr).not.toContain('are in its folder')
   await served(root, service => service.createKey({ usd: '1' }))
@@ -54,7 +54,7 @@ test('a start on PostgreSQL leaves no ledger behind in its folder, unless nobody
   ])
 }, 60_000)
 
-test('a ledger restored without its secret says how to go on', async () => {
+test('a ledger restored without its secret says how to continue', async () => {
   const file = join(root, 'books.db')
   await served(root, service => service.createKey({ usd: '1' }))
   expect((await run(['backup', file])).code).toBe(0)
@@ -90,7 +90,7 @@ test.each([
 })
 
 withPostgres('an empty database', cluster => {
-  test('is told as such, and not as one of another release', async () => {
+  test('is reported as such, and not as one of another release', async () => {
     await cluster().asSuperuser('CREATE DATABASE nothing_yet OWNER farebox', 'postgres')
     const { code, stderr } = await run(['ledger', 'balance'], {
       DATABASE_URL: cluster().urlOf('farebox', 'nothing_yet'),

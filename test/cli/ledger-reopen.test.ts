@@ -49,7 +49,7 @@ test('a closed ledger opens again once an audit finds nothing, and not before', 
   expect(await readiness()).toBe(200)
 })
 
-test('where there is no service nothing is opened', async () => {
+test('without a service, nothing is opened', async () => {
   await rm(dataFolder(root).secret)
   expect(await run('ledger', 'reopen')).toMatchObject({
     code: 1,

@@ -24,7 +24,7 @@ test('the flag comes before the environment', async () => {
   expect((await printed({ FAREBOX_TOOLS: 'wallet' }, '--tools', 'limits')).tools).toEqual(['limits'])
 })
 
-test('an unknown word is wrong usage, told with the sets and tools that there are', async () => {
+test('an unknown word is wrong usage, and the error lists the sets and tools', async () => {
   const end = await runCommand(['mcp', '--tools', 'core,hologram'])
   expect(end).toMatchObject({ code: 2, stdout: '' })
   expect(end.stderr).toMatch(

@@ -57,14 +57,14 @@ test('a placeholder that a client leaves as it is counts as no key', async () =>
   }
 })
 
-test('what the server has to be given stands among its arguments, with whole paths', async () => {
+test('the server’s options are among its arguments, with absolute paths', async () => {
   const flags = ['--tools', 'chat', '--data', 'w', '--passphrase-file', 'p']
   const { stdout } = await runCommand(['mcp', '--print-config', 'zed', ...flags])
   const carried = ['--tools', 'chat', '--data', resolve('w'), '--passphrase-file', resolve('p')]
   expect(serverIn(clientNamed('zed'), stdout).args.slice(1)).toEqual(['mcp', ...carried])
 })
 
-test('a client that is not known is wrong usage, told with those that are', async () => {
+test('an unknown client is wrong usage, and the error lists the known ones', async () => {
   const end = await runCommand(['mcp', '--print-config', 'emacs'])
   expect(end).toMatchObject({
     code: 2,

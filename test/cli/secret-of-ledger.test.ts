@@ -1,4 +1,4 @@
-/** A secret that is not the one of the ledger is refused before it makes a key, on either store. */
+/** A secret that does not belong to the ledger is refused before a key is created with it, on both stores. */
 import { copyFile, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -55,7 +55,7 @@ const belongsTo = (name: string) =>
   `This ledger belongs to the secret of the service in ${hostname()}:${folderOf(name)}/service (mark `
 const nextStep = 'Use the former service’s secret: copy its file `secret`, '
 
-/** `other` is the folder of whoever comes with another secret. */
+/** `other` is a folder with another secret. */
 function sameOnBoth(other: 'home' | 'elsewhere'): void {
   /** Another secret over the same ledger. */
   async function withAnotherSecret(): Promise<string> {
@@ -167,7 +167,7 @@ withPostgres('books in PostgreSQL', cluster => {
   })
   sameOnBoth('elsewhere')
 
-  test('services that start together with one secret are one as good as the other', async () => {
+  test('services that start together with one secret are equal', async () => {
     const secrets = await folderSecrets(dataFolder(folderOf('home')))
     const services = await Promise.all(['home', 'elsewhere', 'third'].map(name => started(name, secrets)))
     const { key } = (await services[0]?.createKey({ usd: '1' })) ?? { key: '' }

@@ -1,4 +1,4 @@
-/** How results look: tables, colours and bars on a terminal, plain lines in a pipe, JSON for programs. */
+/** How results are printed: tables, colours and progress bars in a terminal, plain lines in a pipe, JSON for programs. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -68,7 +68,7 @@ describe('colours', () => {
     expect(escapes(paintFor(output)('bad', 'broken'))).toBe(isColoured)
   })
 
-  test('the process itself prints none into a pipe unless it is told to', async () => {
+  test('the process prints none into a pipe unless forced', async () => {
     const env = { PATH: process.env.PATH, HOME: folder }
     const run = (more: NodeJS.ProcessEnv) =>
       promisify(execFile)(process.execPath, [launcher, '--help'], { env: { ...env, ...more } })
@@ -87,7 +87,7 @@ describe('tables', () => {
   ]
   const table = { head: ['Name', 'USD', 'Empty', 'What'], rows, right: [1] }
 
-  test('stand under their heads, numbers at the right, without columns that are empty', () => {
+  test('have headings, numbers on the right, and no empty columns', () => {
     const lines = tableLines(table, terminal)
     expect(lines.slice(0, 2)).toEqual(['Name      USD  What', 'a        1.00  short'])
     expect(lines[2]).toMatch(/^longer {2}20\.00 {2}words that are/)
@@ -237,7 +237,7 @@ describe('progress', () => {
   const screen = () => Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true, columns: 60 })
   const step = { message: 'Copying the ledger', done: 1, total: 4 }
 
-  test('is a bar on a terminal, of which nothing stays', async () => {
+  test('is a bar on a terminal, which is erased at the end', async () => {
     const stderr = screen()
     let drawn = ''
     const shown = () => {
@@ -268,7 +268,7 @@ describe('progress', () => {
 })
 
 describe('farebox mcp', () => {
-  test('says on a terminal what it is for and how to connect it, on stderr alone', async () => {
+  test('explains itself in a terminal and how to connect it, only on stderr', async () => {
     const stopping = new AbortController()
     // Its last line; it listens for the signal right after it.
     const noted = (text: string) => void (text.includes('call --list') && setImmediate(() => stopping.abort()))

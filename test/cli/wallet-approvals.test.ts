@@ -72,7 +72,7 @@ test.each([
   ['the right passphrase', [passphrase], 0, 'approved'],
   ['a wrong one', ['not the passphrase'], 1, 'pending'],
   ['an empty one', [''], 1, 'pending'],
-])('a yes for a wallet with a key file takes its passphrase: %s', async (_, typed, code, state) => {
+])('approval for a wallet with a key file needs its passphrase: %s', async (_, typed, code, state) => {
   const data = temporaryFolder()
   await createKeyFile(data, passphrase)
   const question = await questionIn(data, spend)

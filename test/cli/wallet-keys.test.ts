@@ -42,7 +42,7 @@ test('export does not repeat a key that the environment has', async () => {
 
 const next = `${canaryPassphrase} of the next year`
 
-test('passphrase encrypts the same keys anew: only the new one opens them', async () => {
+test('passphrase encrypts the same keys again: only the new one opens them', async () => {
   const data = temporaryFolder()
   const before = await createKeyFile(data, passphrase)
   const changed = await atTerminal(['passphrase', '--data', data], [passphrase, next, next])

@@ -42,7 +42,7 @@ describe('the opener', { tags: ['posix'] }, () => {
     programs = join(agent.stateFolder, 'programs')
     await mkdir(programs)
     const opener = join(programs, process.platform === 'darwin' ? 'open' : 'xdg-open')
-    // Renamed when it is whole, so that nobody reads half of it.
+    // Renamed when it is complete, so that no reader gets half of it.
     await writeFile(opener, '#!/bin/sh\n{ printf "%s\\n" "$#" "$1"; env; } > "$SEEN.new" && mv "$SEEN.new" "$SEEN"\n')
     await chmod(opener, 0o700)
   })

@@ -48,7 +48,7 @@ beforeEach(async () => {
 
 const receipts = async (...args: string[]) => run(['receipts', ...args, '--data', folder])
 
-test('charges stand beside the top-ups, with what was bought and used', async () => {
+test('charges are listed with the top-ups, with what was bought and used', async () => {
   const { code, stdout } = await receipts()
   expect(code).toBe(0)
   const lines = stdout.trim().split('\n')

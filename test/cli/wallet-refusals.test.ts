@@ -53,7 +53,7 @@ test('as CSV, where no word is a formula', async () => {
   expect(second).toContain(`,3,max-payment,7.000000,6.000000,,${origin},createChatCompletion,,,,${address},`)
 })
 
-test('as JSON with a statement that anybody can check', async () => {
+test('as JSON with a statement that can be verified', async () => {
   const { rows, stderr } = await asJson(['--json'], null, env)
   expect(stderr).toBe('')
   expect(rows.map(({ rule, times }) => [rule, times])).toEqual([

@@ -21,7 +21,7 @@ async function walletWithKeyFile(notesFolder?: string) {
   return { ...sample, pay }
 }
 
-test('anybody stops the wallet, and its owner starts it again', async () => {
+test('stopping the wallet needs no passphrase, and starting it does', async () => {
   const { folder, pay } = await walletWithKeyFile()
   expect(await run(['stop', '--data', folder])).toMatchObject({ code: 0 })
   expect(await pay()).toBe('stopped')

@@ -309,7 +309,7 @@ test('status says until when a refused refill waits', async () => {
   expect(stdout).toContain(`The next one is possible after ${again}\n`)
 })
 
-test('a misspelt cap is refused by every command but the one that stops', async () => {
+test('a misspelled cap is refused by every command but the one that stops', async () => {
   const folder = temporaryFolder()
   const env = { FAREBOX_WALLET_KEY: secret, FAREBOX_MAX_DAILY_USD: '1' }
   const refused = await run(['status', '--data', folder], null, env)

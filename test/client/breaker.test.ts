@@ -104,7 +104,7 @@ test('a note from before the clock was set back is forgotten', () => {
   expect(judge(callerNote(note, backMs), backMs, alone)).toEqual({ kind: 'go', isProbe: false })
 })
 
-test('a note that is no note, or another version’s, is none', () => {
+test('an invalid note, or one of another version, is ignored', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), text => {
       expect(callerNote(text, startMs)).toEqual(callerNote(null, startMs))

@@ -76,7 +76,7 @@ test('a call is written from its operation, in the vendor’s words, and read ba
   expect(JSON.parse(server.seen[0]?.body ?? '')).toHaveProperty('acme_parameters.disable_thinking', true)
 })
 
-test('parameters and queries stand in the address; an open operation carries no credential', async () => {
+test('parameters and queries are in the address; an open operation sends no credential', async () => {
   const { server, client } = await clientOf((_, response) => answerJson(response, 404, { error: 'no' }))
   const address = `0x${'a'.repeat(40)}`
   await client
@@ -87,7 +87,7 @@ test('parameters and queries stand in the address; an open operation carries no 
   expect(server.seen[1]?.headers.authorization).toBeUndefined()
 })
 
-test('members that a strict answer does not know are left out; other faults are no answer', async () => {
+test('unknown members of a strict answer are dropped; other faults make it invalid', async () => {
   const model = {
     id: 'm',
     object: 'model',
@@ -130,7 +130,7 @@ const spent = {
   startsAnewAt: '2026-12-01T00:00:00.000Z',
 } as const
 
-test('every kind of the error table comes back as itself, and a stranger’s words stay out of the message', async () => {
+test('every kind of the error table is recognized, and untrusted text stays out of the message', async () => {
   const samples: [number, unknown, string][] = [
     [400, { error: 'Request ID is invalid.' }, 'REQUEST_ID_NOT_FOUND'],
     [400, { error: 'Invalid', details: { model: {} } }, 'INVALID_REQUEST'],
@@ -208,7 +208,7 @@ test('an answer that is too large or breaks off is never taken for one', async (
   expect(broken.server.seen).toHaveLength(1)
 })
 
-test('nobody listening is told apart from a lost answer, and a paid call is sent again only then', async () => {
+test('a refused connection is told apart from a lost answer, and only then is a paid call sent again', async () => {
   const gone = await littleServer(() => {})
   await gone.close()
   const client = new Client({ baseUrl: gone.baseUrl, credential: null, pause: async () => {} })

@@ -54,7 +54,7 @@ async function leavePart(origin: string, partPath: string, { bytes = half, isWho
   await writePartNote(partPath, note)
 }
 
-test('a broken download goes on where it stopped, without a credential', async () => {
+test('an interrupted download resumes, without a credential', async () => {
   const { server, file, folder, get } = await setUp((seen, response) => breaking(etag, () => video)(seen, response, 2))
   await leavePart(server.origin, file.partPath)
   expect(await get()).toEqual({ path: file.path, bytes: video.length })
@@ -75,14 +75,14 @@ test('a download that breaks off is taken up again until it is whole', async () 
   expect(video.equals(await readFile(file.path))).toBe(true)
 })
 
-test('with a weak tag it starts anew', async () => {
+test('with a weak tag it starts again', async () => {
   const { server, file, get } = await setUp(breaking('W/"one"', () => video))
   await get()
   expect(server.seen[1]?.headers.range).toBeUndefined()
   expect(video.equals(await readFile(file.path))).toBe(true)
 })
 
-test('a file that has changed meanwhile starts anew', async () => {
+test('a file that has changed meanwhile starts again', async () => {
   const other = Buffer.concat([video, Buffer.alloc(10, 9)])
   let count = 0
   const first = breaking(etag, () => video)
@@ -103,7 +103,7 @@ test('a range that was not asked for is not joined, even one of the right length
   expect(video.equals(await readFile(file.path))).toBe(true)
 })
 
-test('what is no video is not kept, and a file that is there is never replaced', async () => {
+test('a file that is not a video is not kept, and an existing file is never replaced', async () => {
   const { file, folder, get } = await setUp((_, response) => void response.end('<html>'))
   await expect(get()).rejects.toMatchObject({ kind: 'unreadable' })
   expect(await readdir(folder)).toEqual([])
@@ -114,7 +114,7 @@ test('what is no video is not kept, and a file that is there is never replaced',
   expect(file.path).not.toBe(taken.file.path)
 })
 
-test('a gone file is an error of the service; another scheme than https is not asked', async () => {
+test('a missing file is an error of the service; only https is used', async () => {
   const { get, client, file } = await setUp((_, response) => answerJson(response, 410, { error: 'gone' }))
   await expect(get()).rejects.toMatchObject({ kind: 'MEDIA_GONE' })
   for (const url of ['http://127.0.0.1:1/x', 'file:///etc/passwd']) {
@@ -253,7 +253,7 @@ const ranged =
     response.write(bytes.subarray(0, most), () => response.socket?.end())
   }
 
-test('a file over a bad line goes on after more cuts than a call has attempts', async () => {
+test('a download over a bad connection survives more cuts than a call has attempts', async () => {
   const { server, file, get } = await setUp(ranged(256 * 1024))
   await get()
   expect(video.equals(await readFile(file.path))).toBe(true)
@@ -262,7 +262,7 @@ test('a file over a bad line goes on after more cuts than a call has attempts', 
   expect(starts).toEqual([...new Set(starts)].sort((one, other) => one - other))
 })
 
-test('an address that was signed anew goes on with the same file', async () => {
+test('a newly signed address continues the same file', async () => {
   const { server, file, get } = await setUp(ranged(video.length))
   await leavePart(server.origin, file.partPath)
   await get({}, 'another')
@@ -307,7 +307,7 @@ const withoutEnd =
     response.socket?.end()
   }
 
-test('a range that is refused although bytes are missing starts anew', async () => {
+test('a range that is refused although bytes are missing starts again', async () => {
   const { server, file, get } = await setUp(withoutEnd(video.length))
   await get()
   expect(server.seen).toHaveLength(3)
@@ -347,7 +347,7 @@ test('without room nothing is written, and a disk that fills up keeps what has c
   expect(video.equals(await readFile(file.path))).toBe(true)
 })
 
-test('a disk that fills up on the way is told as such', { tags: ['linux'] }, async () => {
+test('a disk that fills up during the download is reported as full', { tags: ['linux'] }, async () => {
   const pieces = async function* () {
     yield video
   }

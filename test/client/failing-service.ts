@@ -2,7 +2,7 @@ import { AbuseBlock } from '#access/limits/abuse-block.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** What becomes of a request in the end. */
+/** The final outcome of a request. */
 export type Fate = number | 'no answer'
 
 /** A service that answers as it is told, after a while, and counts failures by the service's own rule (brief §7.3). */

@@ -142,7 +142,7 @@ test('what a process sent that has died has taken its part of the window', async
   expect(late.passages).toHaveLength(1)
 })
 
-test('what one process was told, the other waits for: nothing goes before the reset', async () => {
+test('after a refusal to one process, the other waits too: nothing is sent before the reset', async () => {
   const { time, one, other } = twoProcesses()
   one.enter()
   await one.soon()
@@ -271,7 +271,7 @@ test('a refusal for too many at once halves, refusals that come together are one
   expect(turns.most).toBe(1)
 })
 
-test('an answer that nobody reads gives its turn away in the end', async () => {
+test('an unread answer gives up its slot in the end', async () => {
   const time = new VirtualTime()
   const one = processOf(time, memorySharedNotes(), { atOnce: 1 })
   one.enter()
@@ -283,7 +283,7 @@ test('an answer that nobody reads gives its turn away in the end', async () => {
   expect(one.passages).toHaveLength(2)
 })
 
-test('where the notes cannot be written after an answer, the answer stands', async () => {
+test('if the notes cannot be written after an answer, the answer is still returned', async () => {
   const time = new VirtualTime()
   const notes = memorySharedNotes()
   let isFull = false
@@ -300,7 +300,7 @@ test('where the notes cannot be written after an answer, the answer stands', asy
   expect(() => one.end('succeeded')).not.toThrow()
 })
 
-test('calls under way when a process ends are failures, and not under way for ever', async () => {
+test('calls in flight when a process ends become failures, and do not stay in flight', async () => {
   const { one, other } = twoProcesses()
   one.enter(mostAtOnce)
   await one.soon()

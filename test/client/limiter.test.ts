@@ -99,7 +99,7 @@ test('after the reset the whole limit is there, less what was sent since', () =>
   expect(roomIn(sent(fresh, 2), nowMs + 30_000)).toEqual({ kind: 'full' })
 })
 
-test('calls of a process that died stop counting when they cannot be under way any more', () => {
+test('calls of a dead process stop counting when they can no longer be in flight', () => {
   const note = sent(after(said({ requestsLeft: 1, requestsResetAtMs: null })), 1)
   expect(roomIn(later(note, flightLifeMs - 1), nowMs)).toEqual({ kind: 'full' })
   expect(roomIn(later(note, flightLifeMs), nowMs)).toEqual({ kind: 'go' })
@@ -140,7 +140,7 @@ test('an end a day off that an earlier version noted is believed for no longer',
   expect(roomIn(later(note, 0), nowMs)).toEqual({ kind: 'used-up', untilMs: believedUntilMs })
 })
 
-test('a note that is no note, or another version’s, is none', () => {
+test('an invalid note, or one of another version, is ignored', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), text => {
       expect(bucketNote(text, nowMs)).toEqual(nothing)

@@ -38,7 +38,7 @@ const errors = {
   504: requestTimeout(),
   '503 of a proxy': new ServiceError(unknownAnswer(503), '<html>'),
   '502 of a proxy': new ServiceError(unknownAnswer(502), '<html>'),
-  'books that went away': ledgerUnreachable(),
+  'a ledger outage': ledgerUnreachable(),
   'failed work': inferenceFailed(),
   'a key in use': keyInUse({ error: 'x', code: 'IDEMPOTENCY_KEY_IN_USE' }),
   400: invalidRequest({ error: 'x' }),
@@ -61,7 +61,7 @@ const again: Readonly<Record<CallClass, readonly ErrorName[]>> = {
     '504',
     '503 of a proxy',
     '502 of a proxy',
-    'books that went away',
+    'a ledger outage',
   ],
   // Only what the service says, or cannot but mean, that it has not begun.
   paid: ['unreachable', '429', 'too many at once', '503'],
@@ -75,7 +75,7 @@ const again: Readonly<Record<CallClass, readonly ErrorName[]>> = {
     '504',
     '503 of a proxy',
     '502 of a proxy',
-    'books that went away',
+    'a ledger outage',
     'a key in use',
   ],
   // The wallet itself sends the same payment again.
@@ -162,7 +162,7 @@ test.each<Ending>([
   },
 )
 
-test('a keyed call that nothing was lost of says what refused it', async () => {
+test('a keyed call without a lost answer reports why it was refused', async () => {
   const run = withRetry(() => Promise.reject(errors[402]), { callClass: 'keyed', clock: manualClock() })
   await expect(run).rejects.toBe(errors[402])
 })

@@ -62,7 +62,7 @@ test.each([
 })
 
 const moment = fc.integer({ min: 0, max: Date.UTC(2099, 11, 31) / 1_000 })
-/** What a stranger may write into a header, and what looks like a figure or a date. */
+/** Arbitrary header values, and values that look like a number or a date. */
 const headerText = fc.oneof(
   fc.string().filter(text => /^[\x20-\x7e]*$/.test(text)),
   fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }).map(String),
@@ -123,6 +123,6 @@ test('a skew of the service’s clock changes no wait', () => {
   )
 })
 
-test('whoever waits for a shared moment comes up to a tenth later, never earlier', () => {
+test('callers that wait for a shared time continue up to a tenth later, never earlier', () => {
   expect([spread(10_000, () => 0), spread(10_000, () => 1)]).toEqual([10_000, 11_000])
 })

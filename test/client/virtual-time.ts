@@ -5,7 +5,7 @@ interface Waiting {
   wake(): void
 }
 
-/** Time that passes only when everybody waits for it. */
+/** Time that passes only when every task waits for it. */
 export class VirtualTime implements Clock {
   #nowMs: number
   #changes = 0
@@ -54,7 +54,7 @@ export class VirtualTime implements Clock {
     this.#nowMs = endMs
   }
 
-  /** Work in memory goes on in microtasks and a few turns of the event loop; when nobody new waits, nobody is left to. */
+  /** Work in memory continues in microtasks and a few turns of the event loop; if no new task waits, none is left. */
   async #untilAllWait(): Promise<void> {
     for (let quiet = 0, seen = this.#changes; quiet < quietTurns; quiet++) {
       await new Promise(resolve => setImmediate(resolve))

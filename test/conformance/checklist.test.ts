@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-/** `docs/conformance.md` names a test for each rule; here it is looked for. */
+/** Checks that every test that `docs/conformance.md` names exists. */
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')

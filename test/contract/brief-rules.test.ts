@@ -256,7 +256,7 @@ test('§7.3 and §8.5, the other constants', () => {
   expect(downloadUrlMs).toBe(24 * 3600 * 1000)
 })
 
-test('§1.4, every JSON body takes members that nobody knows', () => {
+test('§1.4, every JSON body accepts unknown members', () => {
   const bodies = (operations as readonly Operation[]).flatMap(({ id, request }) =>
     request.body ? [[id, request.body] as const] : [],
   )

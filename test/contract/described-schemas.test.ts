@@ -7,7 +7,7 @@ import { VideoQueueRequest, VideoQuoteRequest } from '#contract/operations/video
 import { agreed } from '../agreed.ts'
 import { publishedAnswers } from './published-answers.ts'
 
-/** The description is read back: whoever checks by it has to come to the same verdict as we do. */
+/** The description is read back: a client that validates with it must reach the same verdict as we do. */
 
 type JsonSchema = Parameters<typeof z.fromJSONSchema>[0]
 

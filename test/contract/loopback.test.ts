@@ -6,7 +6,7 @@ test.each([
   ['http://api.localhost/', true],
   ['http://127.0.0.1/', true],
   ['http://127.9.9.9/', true],
-  // What a URL makes of 127.1 and 0x7f.1 is 127.0.0.1.
+  // A URL turns 127.1 and 0x7f.1 into 127.0.0.1.
   ['http://127.1/', true],
   ['http://[::1]/', true],
   ['http://localhost.example/', false],

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isPrivateAddress, isPublicAddress } from '#contract/wire/network-address.ts'
 
-/** The first and the last address of a network, and what stands beside them. */
+/** The first and the last address of a network, and their neighbours. */
 test.each([
   ['9.255.255.255', 'public'],
   ['10.0.0.0', 'inner'],

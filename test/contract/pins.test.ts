@@ -3,7 +3,7 @@ import * as errors from '#contract/errors/errors.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
 
-/** What clients in the field rely on, as frozen literals. A red line here asks: was it meant? */
+/** Frozen literals that clients in the field rely on. If one of these tests fails, ask whether the change was intended. */
 
 test('the error table: kind, status, and what a caller can do', () => {
   expect(errors.errorKinds.map(({ kind, status, retry }) => `${kind} ${status} ${retry}`)).toEqual([

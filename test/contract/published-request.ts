@@ -10,7 +10,7 @@ export interface PublishedRequest {
   /** Schemas of the parts of the path in braces. */
   params?: Readonly<Record<string, Schema>>
   query?: Readonly<Record<string, Schema>>
-  /** Names of the headers that carry a credential; none where anybody may ask. */
+  /** Names of the headers that carry a credential; none for operations without credentials. */
   credentials: readonly string[]
   /** Other headers that the operation reads. */
   headers?: readonly string[]

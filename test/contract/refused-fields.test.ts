@@ -7,7 +7,7 @@ import { completeVideo, queueVideo, quoteVideo, retrieveVideo } from '#contract/
 import { getWalletBalance, getWalletTransactions } from '#contract/operations/wallet.ts'
 import { agreed } from '../agreed.ts'
 
-/** A request that breaks a rule of the brief is told which field did, in the flat list and in the nested one. */
+/** An answer to a request that breaks a rule of the brief names the field, in the flat and the nested list. */
 function expectNamed(schema: z.ZodType, request: unknown, field: string): void {
   const parsed = schema.safeParse(request)
   expect(parsed.success).toBe(false)

@@ -131,7 +131,7 @@ test.each([
   expect(readSignInMessage(textOf(fields))).toBeNull()
 })
 
-/** The form without any rule, as somebody writes it who wants to smuggle. */
+/** The form without any rule, as an attacker would write it. */
 const textOf = (fields: SignInFields): string =>
   [
     `${fields.domain} wants you to sign in with your Ethereum account:`,

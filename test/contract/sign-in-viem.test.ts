@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { readSignInMessage, type SignInFields, writeSignInMessage } from '#contract/wire/sign-in-message.ts'
 import { evmFields, signInFields } from './sign-in-samples.ts'
 
-/** viem is the other library that EVM wallets and services sign in with: it has to write and read the same text. */
+/** viem is the other library for signing in with EVM wallets, so both must write and read the same text. */
 
 const asViem = (fields: SignInFields) => ({
   domain: fields.domain,

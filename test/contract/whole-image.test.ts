@@ -1,4 +1,4 @@
-/** Images that are cut off at their end are refused, of every type; intact ones are taken. */
+/** Truncated images of every type are refused; intact ones are accepted. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { isWholeImage, typeOfBytes } from '#contract/wire/image-header.ts'
 import { drawn, made } from '../media/made-media.ts'

@@ -1,4 +1,4 @@
-/** The commands and programs that documents show: the commands have these words and flags, and the programs these names. */
+/** The commands and programs in documents: the subcommands, flags and imported names exist. */
 import { globSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -40,7 +40,7 @@ describe('a finished video', () => {
     if (done.state !== 'completed') throw new Error(JSON.stringify(done))
     expect(await readFile(done.path)).toEqual(bytes)
     expect(world.server.lines().at(-1)).toBe(deletes)
-    // Whoever asks again, after a restart too, finds the file and asks nobody.
+    // A repeated request, after a restart too, finds the file and calls no engine.
     const before = world.server.seen.length
     expect(await world.engine(kind).start(call())).toEqual(done)
     expect(world.server.seen.length).toBe(before)

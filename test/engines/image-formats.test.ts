@@ -14,7 +14,7 @@ describe('images of other formats', () => {
   afterAll(() => Promise.all([worker.close(), demo.close()]))
 
   test.each(['jpeg', 'webp'] as const)(
-    '%s is written, recognised as whole, and read again',
+    '%s is written, recognized as whole, and read again',
     async format => {
       const made = await worker.run({ image: await colouredPng(24, 12), format }, never)
       expect([typeOfBytes(made), imageSize(format, made), isWholeImage(format, made)]).toEqual([

@@ -94,7 +94,7 @@ async function pooled(kind: Kind) {
   return { made: pooledVideo(pool), pool, clock }
 }
 
-describe('over two upstreams, of which one is dead', () => {
+describe('over two upstreams, one of which is down', () => {
   test.each(kinds)('%s: the dead one is left out; that a job was begun there is no sign of life', async kind => {
     world.server.says(wires[kind].submit, wires[kind].taken)
     const { made, pool, clock } = await pooled(kind)

@@ -57,7 +57,7 @@ export interface CampaignReport {
 
 type Callers = Pick<Round, 'keys' | 'wallets' | 'option' | 'solana' | 'keyed' | 'limited' | 'folder'> & {
   price: TokenPrice
-  /** Of a customer whom no load uses, so that nobody blocks it. */
+  /** Of a customer that no load uses, so that it is never blocked. */
   probeKey: string
 }
 

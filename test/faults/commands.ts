@@ -3,7 +3,7 @@ import type { FaultCommand } from './fault-run.ts'
 import { mostSeeds, usualSeeds } from './sim/bounds.ts'
 import { mostRounds, usualRounds } from './wallet/bounds.ts'
 
-/** Every kind of fault has a flag; the first one is what runs where none is given. */
+/** Every kind of fault has a flag; without one, the first kind runs. */
 export const commands: readonly [FaultCommand, ...FaultCommand[]] = [
   {
     flag: 'kills',

@@ -1,4 +1,4 @@
-/** What one run of the harness is asked for. */
+/** The options of one run of the harness. */
 export interface RunOrder {
   /** How much: kills, images, seeds. */
   count: number
@@ -8,7 +8,7 @@ export interface RunOrder {
   store: StoreName
   /** Removed by the caller where all is well. */
   folder: string
-  /** Progress, for whoever watches. */
+  /** Progress, for a user who watches. */
   say(line: string): void
   /** Called where the run is stopped from outside, so that no process of it stays behind. */
   onStop(end: () => Promise<void>): void

@@ -4,7 +4,7 @@ import type { Seeded } from './seeded.ts'
 import type { ServerProcess } from './server-process.ts'
 import type { Mix } from './start-load.ts'
 
-/** One life of the server: what is done with it, and how it ends. */
+/** One run of the server: its load, and how it ends. */
 export interface KillPlan {
   mix: Mix
   /** Whether answers may be missing from the start on, and not only once the round is over. */
@@ -27,7 +27,7 @@ export interface Life {
   server: ServerProcess
   /** The other service on the same database, where there are two. */
   sibling: ServerProcess | null
-  /** Whether it answers a paid call by itself within some time; by a caller whom nobody has blocked. */
+  /** Whether it answers a paid call within some time, from a caller that is not blocked. */
   isAnswered(service: ServerProcess): Promise<boolean>
   round: Round
   seeded: Seeded

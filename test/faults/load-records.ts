@@ -1,7 +1,7 @@
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { commitMs, lostMs, quotedCharacters } from './bounds.ts'
 
-/** What a load does; each has a column in the table. */
+/** The operations of a load; each has a column in the table. */
 export const loadKinds = [
   'chat',
   'stream',
@@ -70,7 +70,7 @@ export interface KeyedCall {
   key: string
   kind: 'keyed chat' | 'keyed stream'
   body: object
-  /** Requests with it that were sent, and those that nobody has answered yet. */
+  /** Requests with it that were sent, and those without an answer so far. */
   sent: number
   underWay: number
   /** Whether a request with it was sent whose answer did not come whole: its work may go on, or have been charged. */
@@ -86,7 +86,7 @@ export interface BudgetKey {
   limitMicroUsd: bigint
   /** Acknowledged. */
   spentMicroUsd: bigint
-  /** Requests with it that were sent, and those that nobody has answered yet. */
+  /** Requests with it that were sent, and those without an answer so far. */
   sent: number
   underWay: number
   /** Requests that may have cost something, or may hold it still. */

@@ -8,7 +8,7 @@ const isAtRest = ({ holds, payments, jobs }: LedgerRows): boolean =>
   [...payments.values()].every(({ state }) => ['credited', 'rejected', 'expired'].includes(state)) &&
   [...jobs.values()].every(({ state }) => !['queued', 'running'].includes(state))
 
-/** Waits until nothing is held, on its way or queued, and answers after how long; the checks tell what was left. */
+/** Waits until nothing is on hold, in flight or queued, and returns how long that took; the checks report what was left. */
 export async function untilQuiet(ledger: TestLedger): Promise<number> {
   const startedMs = performance.now()
   const waitedMs = () => Math.round(performance.now() - startedMs)

@@ -37,7 +37,7 @@ function reasonOf(error: unknown): string {
   return code ? `${message} (${code})` : message
 }
 
-/** Nobody listens at that port any more: then nothing can have happened. */
+/** Nothing listens at that port any more, so nothing can have happened. */
 const wasSent = (error: unknown): boolean =>
   !(error instanceof Error && (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED')
 

@@ -34,7 +34,7 @@ export class ServerProcess {
     this.#child.stderr?.on('data', (chunk: Buffer) => {
       this.#errors += chunk.toString()
     })
-    // Not `close`, which would wait for whoever inherited a pipe.
+    // Not `close`, which would wait for every process that inherited a pipe.
     this.#ended = once(this.#child, 'exit').then(([code]) => code as number | null)
   }
 
@@ -120,7 +120,7 @@ export class ServerProcess {
     try {
       process.kill(-this.#child.pid, 'SIGKILL')
     } catch {
-      // Nobody of the group is left.
+      // No process of the group is left.
     }
   }
 }

@@ -2,7 +2,7 @@ import type { FaultOrder } from './arm/fault-orders.ts'
 import { offeredOptions } from './loads/top-up.ts'
 import { ServerProcess } from './server-process.ts'
 
-/** What a service says of ledger that were away. */
+/** What a service logs about a ledger outage. */
 const outageLines = new Set([
   'The ledger cannot be reached; calls wait or are refused until it can.',
   'The ledger still cannot be reached.',

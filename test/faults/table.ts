@@ -3,7 +3,7 @@ import type { CampaignReport } from './campaign.ts'
 import { failuresAsLines, rowsAsLines } from './lines.ts'
 import { loadKinds, sumOf } from './load-records.ts'
 
-/** What came of a run, a line each; the last one is the verdict. */
+/** The results of a run, one per line; the last line is the verdict. */
 export function table({
   kills,
   killedStarts,

@@ -58,7 +58,7 @@ describe('the journey', () => {
     expect([audit.code, audit.stdout]).toEqual([0, expect.stringContaining('drift: 0.00 USD')])
   })
 
-  test('a second start goes on with the same ledger and chain, and says that there was no 402', async () => {
+  test('a second start continues with the same ledger and chain, and reports that there was no 402', async () => {
     const second = await spawnUp({ folder: first.folder, args: ['--once'] })
     expect(await second.ended).toBe(0)
     expect(step(second, 'chat')?.detail).toContain('there was no 402')

@@ -1,4 +1,4 @@
-/** What an operator does in an hour, by commands alone. The browser's test does the same by clicks. */
+/** An operator's usual tasks, by commands alone. The browser test does the same by clicks. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

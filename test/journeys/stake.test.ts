@@ -41,7 +41,7 @@ test.each([
   ['an address mistyped', ['0x1234', '--tokens', '2'], 1, '40 hexadecimal digits'],
   ['no number', [wallet.address], 2, '--tokens'],
   ['nothing', [wallet.address, '--tokens', '0'], 2, '--tokens'],
-])('a stake of %s is told in a sentence', async (_what, args, code, says) => {
+])('a stake of %s is refused in a sentence', async (_what, args, code, says) => {
   const told = await farebox('local', 'stake', ...args, '--data', up.folder)
   expect([told.code, told.stderr]).toEqual([code, expect.stringContaining(says)])
 })

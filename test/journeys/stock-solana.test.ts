@@ -1,4 +1,4 @@
-/** The stock x402 client for Solana against `farebox up`, as a stranger would use both. */
+/** The stock x402 client for Solana against `farebox up`, as an independent user would use both. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { evmNetwork, solanaNetwork } from '#contract/wire/networks.ts'
 import { askChain } from '#local/chain/process.ts'
@@ -36,7 +36,7 @@ test('a wallet that is funded by `farebox local fund` pays with the program of d
   expect(up.errors()).toBe('')
 })
 
-test('a second start goes on with the same chain', async () => {
+test('a second start continues with the same chain', async () => {
   await up.stop()
   const again = await spawnUp({ folder: up.folder })
   const url = String(again.lines.find(({ event }) => event === 'ready')?.solanaRpcUrl)

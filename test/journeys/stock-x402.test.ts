@@ -71,7 +71,7 @@ describe('the stock x402 client', () => {
     expect(await tokens()).toBe(15_000_000n)
   })
 
-  test('ten twins of a header that nobody has seen yet: the same', async () => {
+  test('ten copies of a new header at once: the same', async () => {
     const scheme = new ExactEvmScheme(account)
     const required = await fetch(`${up.baseUrl}/x402/top-up`, { method: 'POST' })
     const [option] = TopUpRequired.parse(await required.json()).accepts

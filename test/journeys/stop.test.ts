@@ -52,7 +52,7 @@ test('in JSON a stopped journey tells no false step and no end', async () => {
   expect([code, stderr]).toEqual([0, ''])
 }, 60_000)
 
-test('a stopped journey with --once has not been gone to its end', async () => {
+test('a stopped journey with --once counts as unfinished', async () => {
   const { code, stdout } = await stopped('SIGTERM', 'video create', '--once')
   expect([code, stdout]).toEqual([1, expect.stringMatching(/\nStopped\.\n$/)])
 }, 60_000)

@@ -80,7 +80,7 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
       return answer
     }
 
-    /** Buys with an image that has a face; each has a sky of its own, so that nobody has agreed to it yet. */
+    /** Buys with an image that has a face; each has a different sky, so that it has no consent yet. */
     async function buyWithFace(agrees: boolean): Promise<{ answer: ToolAnswer; shown: string }> {
       const image = join(product.folder, 'files', `${name.replaceAll(' ', '-')}-${agrees}.png`)
       await writeFile(image, await drawImage(Object.keys(ways).indexOf(name) * 977_000 + (agrees ? 431_000 : 0)))
@@ -135,7 +135,7 @@ for (const [name, { open, asksBy, tags = [] }] of Object.entries(ways))
       expect(answer.data.charged_usd).toBeGreaterThan(0)
     }, 60_000)
 
-    test('the wallet tells what it paid and what was charged', async () => {
+    test('the wallet reports its payments and charges', async () => {
       const { data } = await call('wallet_status')
       expect(data).toMatchObject({ pays: 'wallet', unresolved_payments: 0 })
       const { receipts, charges } = (await call('wallet_receipts', { limit: 50 })).data as Record<string, unknown[]>

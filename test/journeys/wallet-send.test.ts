@@ -110,7 +110,7 @@ test('what is printed waits in the status and in the doctor, and the same comman
   expect((await run(['status'], null)).stdout).toContain(`1.00 USD to ${to}`)
   const doctor = await typedInto(['doctor', '--assistant', '--data', folder], null, { FAREBOX_BASE_URL: up.baseUrl })
   expect(doctor.stdout).toContain('transfers: The transfer send_')
-  // It is settled by the local chain after all: the same authorisation, once.
+  // It is settled by the local chain after all: the same authorization, once.
   const sent = await run(['send', to, '1'], typed)
   expect(sent).toMatchObject({ code: 0, stderr: expect.stringContaining('It will be continued') })
   expect(await balanceOf(to)).toBe(1_000_000n)

@@ -1,4 +1,4 @@
-/** What the processes on one database count of money is together what they wrote to its ledger. */
+/** The money that the processes on one database count adds up to what they wrote to its ledger. */
 import { expect, test } from 'vitest'
 import { type Counts, LedgerCounts } from '#ledger/ledger-counts.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'

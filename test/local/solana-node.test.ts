@@ -1,4 +1,4 @@
-/** The local Solana chain as its clients meet it: it must answer as a node of the network does, mistakes included. */
+/** The local Solana chain as its clients meet it: it must answer as a real node does, errors included. */
 import { request } from 'node:http'
 import {
   address,
@@ -221,7 +221,7 @@ function post(headers: Record<string, string>, text: string): Promise<{ status?:
 
 test.each([
   ['a method that it does not have', 'constructor', [], -32601],
-  ['an address that is none', 'getBalance', ['0xdead'], -32602],
+  ['an invalid address', 'getBalance', ['0xdead'], -32602],
   ['no parameters', 'getBalance', [], -32602],
   ['a transaction that is none', 'sendTransaction', ['AAAA', { encoding: 'base64' }], -32602],
   ['a transaction in an encoding that it does not read', 'sendTransaction', ['AAAA'], -32602],

@@ -7,7 +7,7 @@ import { findChain } from '#local/chain/process.ts'
 import { anvil } from '#local/evm/anvil.ts'
 import { type LocalEvmChain, type LocalEvmChainOptions, startLocalEvmChain } from '#local/evm/chain.ts'
 
-/** A new data folder; `remove` ends a chain that still runs for it. */
+/** A new data folder; `remove` stops a chain that still runs in it. */
 export async function ownDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'farebox-local-'))
   return {

@@ -179,7 +179,7 @@ test('a canceled authorization is spent', async () => {
   expect(await client.readContract({ ...call, functionName: 'authorizationState', args })).toBe(true)
 })
 
-test('nobody but the minter mints or renames', async () => {
+test('only the minter can mint or rename', async () => {
   const call = { address: chain.tokenAddress, abi: usdcAbi, account: newAccount().address } as const
   const mint = client.simulateContract({ ...call, functionName: 'mint', args: [call.account, 1n] })
   await expect(mint).rejects.toThrow('caller is not the minter')

@@ -1,4 +1,4 @@
-/** Clients exist that show a model the text of a result alone, and others its structure alone: each says all. */
+/** Some clients show a model only the text of a result, and others only its structure, so each must be complete. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { listing } from '#mcp/listing.generated.ts'

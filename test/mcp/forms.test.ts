@@ -36,7 +36,7 @@ describe.each(eras)('arguments that the user fills in, in the %s era', era => {
     expect(text).toBe('The user filled in {"name":"Ann"}.')
   })
 
-  test('nobody is asked for what was given', async () => {
+  test('the user is not asked for given arguments', async () => {
     const { text, asked } = await call({ action: 'decline' }, { name: 'Bob' })
     expect(asked).toEqual([])
     expect(text).toContain('Bob')
@@ -74,7 +74,7 @@ test.each(eras)('the user is asked for what a prompt lacks, in the %s era', asyn
   const { messages } = await client.getPrompt({ name })
   expect(messages).toMatchObject([{ content: { text: 'The user added: the sea' } }])
   await expect(client.getPrompt({ name })).rejects.toThrow(/context/)
-  // Nobody is asked for the rest of arguments that are refused.
+  // The user is not asked for the rest of refused arguments.
   answers.push({ action: 'accept', content: { context: 'the sea' } })
   await expect(client.getPrompt({ name, arguments: { place: 'x' } })).rejects.toThrow(/`place` is not an argument/)
   expect(answers).toHaveLength(1)

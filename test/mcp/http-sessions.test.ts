@@ -86,7 +86,7 @@ test('beyond the bound the session that was unused longest makes room', async ()
   expect([await statusOf(first), await statusOf(second)]).toEqual([200, 404])
 })
 
-test('a session that nobody has used for hours is gone when another begins', async () => {
+test('a session that was unused for hours is closed when another begins', async () => {
   open()
   const old = await begin()
   nowMs += sessionLimits.idleMs

@@ -1,4 +1,4 @@
-/** A message that is too long to be read is answered with an error, and the server goes on. */
+/** A message that is too long is answered with an error, and the server continues. */
 import { PassThrough } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
 import { messageBytes } from '#mcp/bounds.ts'

@@ -1,4 +1,4 @@
-/** A file of the package that is gone or cannot be read when something is asked for the first time. */
+/** A file of the package that is missing or unreadable when it is first needed. */
 import { expect, test } from 'vitest'
 import { catalogue } from './catalogue.ts'
 import { connect } from './connect.ts'

@@ -149,7 +149,7 @@ test('a long list of models is cut where assistants would cut it, and says so', 
   expect(text).toMatch(/\d+ more: search them with models_find\.$/)
 })
 
-test('a saved text is marked as somebody else wrote it, and offered whatever tools are', async () => {
+test('a saved text is marked as untrusted, and offered with any set of tools', async () => {
   const text = { ...keptFile, id: 'file_1', path: '/out/page.txt', mimeType: 'text/plain' }
   const read = (connection: Connection) => textAt(connection, 'farebox://media/file_1')
   expect(await withHost({ kept: [text] }, read, { tools: ['web_read'] })).toMatch(

@@ -178,7 +178,7 @@ function mediaInBucket(server: () => S3Server): void {
     ['another secret', { secretKey: 'another' }, /refuses the key.*secretKey/],
     ['a bucket that is not there', { bucket: 'nobody-made-this' }, /There is no bucket nobody-made-this.*Create it/],
     ['a server that is not there', { endpoint: 'http://127.0.0.1:1' }, /does not answer.*media\.s3\.endpoint/],
-  ])('%s is told at the start', async (_, changed, told) => {
+  ])('%s is reported at startup', async (_, changed, told) => {
     await expect(open(changed).check()).rejects.toThrow(told)
   })
 
@@ -206,7 +206,7 @@ function mediaInBucket(server: () => S3Server): void {
     expect(await bucket.uploads('')).toEqual([])
   })
 
-  test('a download goes on where it was after the server was killed', async () => {
+  test('a download resumes after the server was killed', async () => {
     const media = open()
     const bytes = randomBytes(3 * partBytes)
     const name = newName()

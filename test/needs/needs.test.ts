@@ -16,12 +16,12 @@ const all = new Map(Object.entries({ here, away, other }))
 const skippedBy = (mustRun: boolean) =>
   tagsOfNeeds(mustRun, all).flatMap(({ name, ...tag }) => ('skip' in tag ? [name] : []))
 
-test('a test is skipped where its need is not met, and fails there instead if all must run and a command could bring it', () => {
+test('a test without its need is skipped, or fails if all tests must run and a command could install it', () => {
   expect(skippedBy(false)).toEqual(['away', 'other'])
   expect(skippedBy(true)).toEqual(['other'])
 })
 
-test('a need names the command that brings it', () => {
+test('a need names the command that installs it', () => {
   expect(inWords([away])).toBe('needs a program (sudo apt-get install one two)')
   expect(inWords([other])).toBe('needs another system')
   expect(inWords([needs.engines, needs.llama])).toMatch(/ and node-llama-cpp \(npm run peers\)$/)

@@ -52,7 +52,7 @@ async function landedAtHead(): Promise<{ account: { address: string }; payment: 
 }
 
 describe('X11: a payment is credited once enough blocks follow it', () => {
-  test('the request waits, is told that it is pending, and the credit comes with the blocks', async () => {
+  test('the request waits, is answered as pending, and the credit follows with the blocks', async () => {
     const { account, payment } = await payer(world)
     const topUps = atDepth()
     expectPending(await send(topUps, payment))
@@ -76,7 +76,7 @@ describe('X11: a payment is credited once enough blocks follow it', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('a transfer whose block the chain drops is never credited for that block, and is brought again', async () => {
+  test('a transfer in a dropped block is not credited for that block, and is submitted again', async () => {
     const before = await chain.ask('evm_snapshot')
     const { account, payment } = await payer(world)
     const funded = await chain.ask('evm_snapshot')
@@ -95,7 +95,7 @@ describe('X11: a payment is credited once enough blocks follow it', () => {
     await chain.ask('evm_revert', [before])
   })
 
-  test('one that somebody else brought is taken on and credited later, though nobody asks again', async () => {
+  test('one that another party submitted is picked up and credited later, without another request', async () => {
     const other = await openWorld(chain)
     try {
       const { account, payment } = await landedAtHead()

@@ -105,7 +105,7 @@ describe('where contract wallets are taken (EIP-1271)', () => {
     expect(row).toEqual([{ id: expect.stringContaining(`${wallet.address}:`.toLowerCase()) }])
   })
 
-  test('one whose process ended is finished by the next', async () => {
+  test('one whose process ended is completed by the next', async () => {
     const wallet = await openWallet()
     const lost = withFacilitator(facilitator, { settle: () => Promise.reject(new Error('ended')) })
     expect((await send(world.compose({ facilitator: lost }), await signOf(wallet))).status).toBe(500)
@@ -184,7 +184,7 @@ describe('where contract wallets are taken (EIP-1271)', () => {
     expect(await balanceOf(facilitatorAddress)).toBe(before)
   })
 
-  test('a node that is down is no refusal', async () => {
+  test('an unreachable node is not a refusal', async () => {
     const payment = await signOf(await openWallet())
     world.gate.mode = 'down'
     expect((await send(topUps, payment)).body.error).toBe('X402_TOP_UP_FAILED')

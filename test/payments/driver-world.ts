@@ -17,7 +17,7 @@ import { PaymentRows } from '#payments/top-ups/payment-rows.ts'
 import { openTemporaryStore } from '../ledger/store/sqlite-folder.ts'
 import { TestClock } from '../service/open-service.ts'
 
-/** What a facilitator says, and what the chain shows, look by look; the last of it for ever. */
+/** The facilitator's answers, and what the chain shows at each check; the last ones repeat. */
 export interface Told {
   verdict?: Verdict
   settlement?: Settlement | Error

@@ -188,7 +188,7 @@ describe('a nonce', () => {
     ['its event is there and its receipt is not', { event: { block: 100 } }],
     ['the node breaks off', { fails: 'eth_getLogs' }],
   ]
-  test.each(unknown)('is used, and nobody knows for what, where %s', async (_rule, chain) => {
+  test.each(unknown)('is used for an unknown purpose if %s', async (_rule, chain) => {
     const { found } = await find({ isUsed, ...chain }, null)
     expect(found).toBeInstanceOf(ChainUnavailable)
     expect(found).toMatchObject({ cause: { message: expect.any(String) } })

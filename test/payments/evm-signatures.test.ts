@@ -21,7 +21,7 @@ const authorization = {
   nonce: `0x${'ee'.repeat(32)}` as const,
 }
 
-/** Signed by the owner as any wallet signs it, whoever the payer is said to be. */
+/** Signed by the owner as any wallet signs it, whatever payer the payment names. */
 async function signed(from: string = owner.address, terms: Partial<PaymentOption> = {}): Promise<EvmPayment> {
   const { to, nonce, value, validAfter, validBefore } = authorization
   const signature = await owner.signTypedData({
@@ -78,7 +78,7 @@ describe('an ordinary account', () => {
     expect((await judge(await signed(owner.address, terms), () => none)).problem).toBe('invalid_signature')
   })
 
-  test('that did not sign is told so without a question to the node, where no contracts pay', async () => {
+  test('that did not sign is refused without a request to the node, if contracts cannot pay', async () => {
     const { problem, asked } = await judge(await signed(contract), () => none, false)
     expect([problem, asked]).toEqual(['invalid_signature', []])
   })
@@ -87,7 +87,7 @@ describe('an ordinary account', () => {
     expect((await judge(await signed(), () => code, false)).problem).toBe('contract_wallet')
   })
 
-  test('is not known to be one while the node is away: it is asked twice', async () => {
+  test('cannot be confirmed while the node is unreachable: it is asked twice', async () => {
     const { problem, asked } = await judge(await signed(), () => null, false)
     expect([problem, asked.length]).toEqual([expect.any(ChainUnavailable), 2])
     expect(problem).toMatchObject({ cause: { name: 'HttpRequestError' } })

@@ -145,7 +145,7 @@ describe('a settlement', () => {
     },
   )
 
-  test('that never got there was not sent; one whose headers cannot be made likewise', async () => {
+  test('that did not reach the facilitator was not sent; nor was one whose headers cannot be created', async () => {
     const settle = (facilitator: RemoteFacilitator<EvmPayment>) => facilitator.settle(payment)
     expect(await ask({ status: 200 }, settle, { url: 'http://127.0.0.1:9' })).toEqual(
       unsent('The facilitator at 127.0.0.1:9 cannot be reached.'),
@@ -217,14 +217,14 @@ describe('a verdict', () => {
     expect(asked).toEqual([])
   })
 
-  test('is not there where nobody answers, and the cause is told', async () => {
+  test('is missing if there is no answer, and the cause is reported', async () => {
     const answer = await ask({ status: 200 }, facilitator => facilitator.verify(payment), { url: 'http://127.0.0.1:9' })
     expect(answer).toBeInstanceOf(ChainUnavailable)
     expect(answer).toMatchObject({ cause: { name: 'FacilitatorUnreached', cause: { code: 'ECONNREFUSED' } } })
   })
 })
 
-test('it is told our own option, with its credentials, as JSON; its list is asked for without a body', async () => {
+test('it gets our own option, with its credentials, as JSON; its list is requested without a body', async () => {
   const headers = ({ action, method, url }: FacilitatorRequest) => ({
     'x-signed': `${method} ${action} ${url.pathname}`,
   })
@@ -248,7 +248,7 @@ test('it is told our own option, with its credentials, as JSON; its list is aske
   ])
 })
 
-describe('the operator is told', () => {
+describe('the operator is warned', () => {
   const kind = { x402Version: 2, scheme: 'exact', network: evmNetwork, extra: { feePayer: 'x' } }
   const list = (...kinds: unknown[]) => ({ status: 200, body: { kinds } })
   const noList = /did not report what it supports; check its address and credentials/
@@ -288,7 +288,7 @@ describe('the operator is told', () => {
     )
   })
 
-  test('that nobody is there', async () => {
+  test('that a facilitator does not answer', async () => {
     const answer = await ask(list(kind), facilitator => facilitator.problem(option), { url: 'http://127.0.0.1:9' })
     expect(answer).toMatch(/^The facilitator at 127\.0\.0\.1:9 cannot be reached/)
   })

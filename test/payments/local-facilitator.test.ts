@@ -81,7 +81,7 @@ describe('what settling costs is capped an hour', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('a payment that was claimed when the cap was met waits as pending, is told to the operator, and is settled later', async () => {
+  test('a payment that was claimed at the cap stays pending, is reported to the operator, and is settled later', async () => {
     const clock = { offsetMs: 0, now: () => Date.now() + clock.offsetMs }
     const { facilitator } = await open({ feesPerHourWei: 1n, clock })
     const { account, payment } = await payer(world)
@@ -95,7 +95,7 @@ describe('what settling costs is capped an hour', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('what is paid counts as paid: a receipt gives back what was counted too much', async () => {
+  test('the actual fee counts: a receipt returns what was counted too much', async () => {
     /** In a block that is dearer than the next, so that the most a transfer may cost is a third above what it does. */
     const pay = async (facilitator: Facilitator) => {
       await nextBaseFee(10n ** 12n)
@@ -117,7 +117,7 @@ describe('what settling costs is capped an hour', () => {
     await chain.ask('anvil_mine', ['0x1'])
   })
 
-  test('somebody else’s transfer is credited all the same: it costs us nothing', async () => {
+  test('a transfer that another party submits is still credited: it costs us nothing', async () => {
     const { account, payment } = await payer(world)
     const lost = withFacilitator(world.facilitator, {
       settle: async signed => {
@@ -164,7 +164,7 @@ test('a transaction that its node says to know already is not sent a second time
   expect(await creditOf(world, account.address)).toBe(five)
 })
 
-test('a transaction that failed is no refusal where an earlier one, under another number, may have landed', async () => {
+test('a failed transaction is not a refusal if an earlier one, under another number, may have landed', async () => {
   const { facilitator } = await open()
   const { account, payment } = await payer(world)
   world.gate.mode = 'taken-sends'
@@ -187,7 +187,7 @@ test('a transaction that failed is no refusal where an earlier one, under anothe
   expect(await creditOf(world, account.address)).toBe(five)
 })
 
-describe('the operator is told before a payer finds out', () => {
+describe('the operator is warned before a payer is affected', () => {
   test('about a key whose gas runs out, in time', async () => {
     const { facilitator, address } = await open()
     expect(await facilitator.problem(world.option)).toBeNull()

@@ -1,4 +1,4 @@
-/** Services on one database that take payments for different payees are told, whoever starts second. */
+/** Services on one database with different payees are reported, whichever starts second. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { payeeNoteMs } from '#payments/bounds.ts'

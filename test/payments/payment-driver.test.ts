@@ -143,17 +143,17 @@ describe('a payment that is new', () => {
     expect(ended.credited === null).toBe(state !== 'credited')
   })
 
-  test('is looked for again and again, until it is there', async () => {
+  test('is checked repeatedly until it appears', async () => {
     const ended = await world.begin({ seen: [open, open, landed] })
     expect([ended.state, ended.asked.found.length]).toEqual(['credited', 3])
   })
 
-  test('is not looked for where the chain was away twice', async () => {
+  test('is not checked further if the chain did not answer twice', async () => {
     const ended = await world.begin({ seen: [away, away, landed] })
     expect([ended.state, ended.asked.found.length]).toEqual(['unknown', 2])
   })
 
-  test('that was settled and is on no chain is left to whoever comes next, after ten looks', async () => {
+  test('that is reported as settled but is not on the chain is left to the next attempt, after ten looks', async () => {
     const ended = await world.begin({ seen: [open] })
     expect([ended.state, ended.asked.found.length]).toEqual(['unknown', 10])
     expect(world.logged).toEqual(['The chain does not show a payment that the facilitator reports as settled.'])
@@ -217,7 +217,7 @@ describe('of a payment that was settled', () => {
       'The facilitator reports a refusal; checking the chain.',
     ],
   ]
-  test.each(words)('the operator is told where %s', async (_rule, told, message) => {
+  test.each(words)('the operator is warned if %s', async (_rule, told, message) => {
     await world.begin(told)
     expect(world.logged).toEqual([message])
   })
@@ -235,7 +235,7 @@ describe('of a payment that was settled', () => {
       { transaction: '0x1' },
     ],
   ]
-  test.each(facts)('and the operator is told which it is, and %s', async (_rule, told, fact) => {
+  test.each(facts)('and the operator learns which it is, and %s', async (_rule, told, fact) => {
     const { payment } = await world.begin(told)
     expect(world.facts).toEqual([{ payment: paymentIdOf(payment.key), ...fact }])
   })
@@ -248,7 +248,7 @@ describe('of a payment that was settled', () => {
     ['no cause that is no error', new Error('a secret', { cause: 'a secret' }), 'Error'],
     ['six of causes that go round', circle, 'TypeError < Error < TypeError < Error < TypeError < Error'],
   ]
-  test.each(failures)('and the operator is told %s, never a word of it', async (_rule, thrown, failure) => {
+  test.each(failures)('and the operator learns %s, never its text', async (_rule, thrown, failure) => {
     const { payment } = await world.begin({ settlement: thrown, seen: [landed] })
     expect(world.facts).toEqual([{ payment: paymentIdOf(payment.key), failure }])
   })
@@ -319,7 +319,7 @@ describe('a payment that is late, or whose nonce is used, as its facilitator say
 })
 
 describe('a payment that was rejected before', () => {
-  test('is judged anew, and credited once its money is there', async () => {
+  test('is judged again, and credited once its money has arrived', async () => {
     const first = await world.begin({ settlement: { state: 'refused', reason: 'insufficient_funds' } })
     expect([first.state, refusalOf(first.row ?? expect.fail())]).toEqual(['rejected', 'insufficient_funds'])
     const second = await world.begin({ seen: [landed] }, first.payment)

@@ -1,4 +1,4 @@
-/** What a refused header is told: the reason, and the facts that whoever sent it can compare with. */
+/** The answer to a refused header: the reason, and the facts that the sender can compare with. */
 import { expect, test } from 'vitest'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { headerBytes } from '#contract/limits.ts'

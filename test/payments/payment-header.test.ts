@@ -97,7 +97,7 @@ const toJson = (value: unknown): string => {
   }
 }
 
-test('what was signed makes the key, and nothing else: however it is spelled, and told again after storing', () => {
+test('only what was signed makes the key: in any spelling, and again after storing', () => {
   const upper = (text: string) => `0x${text.slice(2).toUpperCase()}`
   fc.assert(
     fc.property(payload, signed => {
@@ -133,7 +133,7 @@ test('another nonce or payer makes another key and another id', () => {
   )
 })
 
-test('no header is no payment; the same payment under two names is one, another one is a conflict', () => {
+test('without a header there is no payment; the same payment under two names is one, and a different one is a conflict', () => {
   const [one, other] = fc.sample(payload, 2).map(signed => toHeader(paymentOf(signed))) as [string, string]
   expect(readPayment(() => [])).toBeNull()
   expect(decode({ 'payment-signature': [one, one], 'x-payment': [` ${one} `] })).toEqual(decode({ 'x-payment': [one] }))

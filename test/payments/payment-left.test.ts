@@ -89,7 +89,7 @@ describe('a payment that was left by a process that died', () => {
     expect([ended.failure, ended.state, ended.row?.leaseUntilMs]).toEqual([away, 'unknown', null])
   })
 
-  test('is driven by one: whoever comes second does nothing', async () => {
+  test('is driven by one process: the second does nothing', async () => {
     const payment = await left('unknown')
     const row = (await world.rows.find(payment.key)) ?? expect.fail()
     const other = world.rowsOf('two')
@@ -128,7 +128,7 @@ describe('a payment that was left by a process that died', () => {
     expect(await isDriven()).toBe(false)
   })
 
-  test('is free at the next start, where nobody else writes; its own process’s are not', async () => {
+  test('is free at the next start if no other process writes; those of this process are not', async () => {
     await world.tamper("UPDATE payment SET state = 'expired' WHERE state IN ('claimed', 'settling', 'unknown')")
     const dead = world.signed()
     await world.rowsOf('dead').claim(dead, null)
@@ -151,7 +151,7 @@ describe('a payment that was left by a process that died', () => {
     expect(world.logged).toEqual(['A stored payment cannot be read and is skipped; start the release that wrote it.'])
   })
 
-  test('waits with the others of its rail where their chain is away: it is asked once a round', async () => {
+  test('waits with the others of its rail if their chain does not answer: it is asked once per round', async () => {
     await world.tamper("UPDATE payment SET state = 'expired' WHERE state IN ('claimed', 'settling', 'unknown')")
     await left('unknown')
     await left('unknown')
@@ -191,7 +191,7 @@ describe('the ledger of payments', () => {
     expect(claims.find(claim => claim)).toEqual(await world.rows.find(payment.key))
   })
 
-  test('credit a payment once, whoever comes with it', async () => {
+  test('credits a payment once, no matter who submits it', async () => {
     const { payment, row } = await world.begin({ seen: [landed] })
     await world.rows.credit(null, payment, { state: 'landed', transaction: '0x2', amount: microUsd(5_000_000) })
     await world.rows.credit({ ...(row ?? expect.fail()), fence: 2 }, payment, {
@@ -203,7 +203,7 @@ describe('the ledger of payments', () => {
     expect(await entries.execute()).toHaveLength(1)
   })
 
-  test('move no payment that somebody else has moved', async () => {
+  test('moves no payment that another process has moved', async () => {
     const payment = world.signed()
     const row = (await world.rows.claim(payment, null)) ?? expect.fail()
     expect(await world.rows.hold(row, 'unknown', '0x1')).toMatchObject({
@@ -228,7 +228,7 @@ describe('the ledger of payments', () => {
     })
   })
 
-  test('refuse a move that is none, aloud', async () => {
+  test('refuses an invalid move with an error', async () => {
     const wrong: Store = {
       ...world.store,
       commit: async () => [{ ok: false, op: 0, why: 'invalid' }],

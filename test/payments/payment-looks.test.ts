@@ -99,7 +99,7 @@ test('O20: looks of two processes and a round at the same moment credit it once'
   expect(entries).toHaveLength(1)
 })
 
-test('a slow chain is not waited for; the look goes on, and a second one does not begin', async () => {
+test('a slow chain is not waited for; the check continues, and no second one begins', async () => {
   const payment = await left()
   const { promise: slow, resolve: answer } = Promise.withResolvers<void>()
   const { chain, asked } = world.driverOf({ seen: [landed] })

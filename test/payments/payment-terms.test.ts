@@ -1,4 +1,4 @@
-/** What a signed payment may say, decided before anybody is asked: whom it pays, how much, until when, and in which form. */
+/** What a signed payment may contain, checked before any request: payee, amount, expiry and form. */
 import { randomBytes } from 'node:crypto'
 import { AccountRole, type Address, type Instruction } from '@solana/kit'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -88,7 +88,7 @@ describe('on an EVM chain', () => {
     ['of another scheme', { scheme: 'upto' }, 'unsupported_scheme'],
     ['on a network that is not offered', { network: 'eip155:1' }, 'unsupported_network'],
     ['on a network by the name of something that every object has', { network: 'constructor' }, 'unsupported_network'],
-    ['without an authorisation', { payload: { signature } }, 'payload_members'],
+    ['without an authorization', { payload: { signature } }, 'payload_members'],
     ['from an address of 39 digits', of('from', address.slice(0, -1)), 'payload_members'],
     ['from an address of 41 digits', of('from', `${address}a`), 'payload_members'],
     ['from an address with something before it', of('from', ` ${address}`), 'payload_members'],
@@ -229,7 +229,7 @@ describe('on Solana', () => {
   const judged = (changes: Partial<Draft> = {}, accepted: object = {}) =>
     judge(received(compile({ ...draft, ...changes }), accepted), [option])
 
-  test('a payment is what its one transfer says', async () => {
+  test('a payment is defined by its one transfer', async () => {
     const account = async (owner: SvmAccount) => await usdcAccountOf(owner.address as Address)
     expect(judged()).toMatchObject({
       ...{ rail: 'svm', payer: payer.address, feePayer: feePayer.address, destination: await account(payee) },
@@ -263,7 +263,7 @@ describe('on Solana', () => {
     ['the highest limit', () => [limit(200_000), transfer]],
     ['the highest price', () => [limit(20_000), price(50_000n), transfer]],
   ]
-  test.each(allowed)('%s may stand in it', (_rule, made) => {
+  test.each(allowed)('%s is allowed in it', (_rule, made) => {
     expect(reasonOf(judged({ instructions: made() }))).toBeNull()
   })
 
@@ -346,12 +346,12 @@ describe('on Solana', () => {
     expect(reasonOf(judged({ instructions: await made() }))).toBe(reason)
   })
 
-  test('what it says that it accepted is compared as well', () => {
+  test('the option that it claims to accept is compared as well', () => {
     expect(reasonOf(judged({}, { asset: stranger.address }))).toBe('wrong_asset')
     expect(reasonOf(judged({}, { payTo: stranger.address }))).toBe('wrong_recipient')
   })
 
-  test('somebody else’s fee payer is refused, and so are a third signer and none', () => {
+  test('another fee payer is refused, and so are a third signer and none', () => {
     expect(reasonOf(judged({ feePayer: stranger.address }))).toBe('wrong_fee_payer')
     expect(reasonOf(judged({ feePayer: payer.address }))).toBe('wrong_signers')
     const third = memo('x', [named(stranger.address, AccountRole.READONLY_SIGNER)])
@@ -360,7 +360,7 @@ describe('on Solana', () => {
     expect(reasonOf(judged({ signers: [{ ...payer, key: stranger.key }] }))).toBe('invalid_signature')
   })
 
-  test('one with a signature too few or too many is none of ours, and one that is too long is no transaction', () => {
+  test('one with a missing or extra signature is refused, and one that is too long is not a transaction', () => {
     const wire = Buffer.from(compile(draft), 'base64')
     const signed = (count: number) =>
       Buffer.concat([
@@ -382,7 +382,7 @@ describe('on Solana', () => {
     expect([reasonOf(filled(200 + room)), reasonOf(filled(200 + room + 1))]).toEqual([null, 'not_a_transaction'])
   })
 
-  test('a transaction that is spelt another way is none', () => {
+  test('a transaction in another encoding is refused', () => {
     const text = compile(draft)
     const of = (transaction: unknown) => reasonOf(judge(received(transaction), [option]))
     expect([of(text), of(`${text} `), of(text.slice(4)), of(''), of(7)]).toEqual([

@@ -19,7 +19,7 @@ import { type Answer, creditOf, type Loose, openWorld, payer, send, type World }
 
 const five = 5_000_000n
 const lateMs = 1_500
-/** Far below what the real ones are, so that nobody waits: the ratio to the facilitator's lateness is what counts. */
+/** Far below the real ones, to save time: only the ratio to the facilitator's delay matters. */
 const answerMs = { verify: 3_000, settle: 400, supported: 3_000 }
 
 let chain: TestChain
@@ -89,7 +89,7 @@ describe('however a facilitator fails after it took a payment, the payer is cred
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('where nobody sends again, the completer credits it', async () => {
+  test('if no request is repeated, the background task credits it', async () => {
     hostile.settle = behave['settles long after nobody waits any more']
     const { account, payment } = await payer(world)
     expectPending(await send(topUps, payment))
@@ -163,7 +163,7 @@ describe('what a facilitator says is not what the chain says', () => {
     },
   )
 
-  test('one that refuses for ever: pending until it can no longer land by both clocks, then expired', async () => {
+  test('one that always refuses: pending until it can no longer land by both clocks, then expired', async () => {
     const { account, payment } = await payer(world)
     hostile.settle = async ({ response }) =>
       answer(response, 200, { success: false, errorReason: 'insufficient_funds', transaction: '' })
@@ -219,8 +219,8 @@ describe('what a facilitator says is not what the chain says', () => {
   )
 })
 
-describe('what it is sent', () => {
-  test('a forged signature and a used nonce never get there; our own option is all it is told', async () => {
+describe('what is sent to it', () => {
+  test('a forged signature and a used nonce never reach it; it gets only our own option', async () => {
     const { payment } = await payer(world)
     const forged = structuredClone(payment)
     forged.payload.authorization.nonce = `0x${'11'.repeat(32)}`
@@ -296,7 +296,7 @@ describe('a connection to it is bounded', () => {
     ['a connection that breaks', (_, response) => void response.socket?.destroy()],
   ]
 
-  test.each(floods)('%s is no answer', async (_, listener) => {
+  test.each(floods)('%s is not an answer', async (_, listener) => {
     const url = await serverOf(listener)
     const facilitator = await openRemote({ url, answerMs: { ...answerMs, verify: 300 } })
     const { payment } = await payer(world)
@@ -304,7 +304,7 @@ describe('a connection to it is bounded', () => {
     expect([sent.status, sent.body.error]).toEqual([500, 'X402_TOP_UP_FAILED'])
   })
 
-  test('one that cannot be reached when it is to settle: pending, told to the operator, settled when it is back', async () => {
+  test('one that is unreachable at settlement: pending, reported to the operator, settled when it is back', async () => {
     const { account, payment } = await payer(world)
     const gone = await openRemote({ url: 'http://127.0.0.1:9' })
     const facilitator = Object.assign(Object.create(remote), {
@@ -319,7 +319,7 @@ describe('a connection to it is bounded', () => {
   })
 })
 
-describe('the operator is told what is wrong with it', () => {
+describe('the operator learns what is wrong with it', () => {
   test('in a sentence, or nothing where all is well', async () => {
     const at = async (url: string) => (await openRemote({ url })).problem(world.option)
     expect(await remote.problem(world.option)).toBeNull()

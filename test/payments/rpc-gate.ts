@@ -9,7 +9,7 @@ export type GateMode =
   | 'lose-sends'
   /** A transaction reaches the chain twice, as a proxy that lost an answer sends it, and the second answer is told. */
   | 'repeat-sends'
-  /** The first reaches the chain so, its number is then told to be taken, and whoever is asked for it has not seen it yet. */
+  /** The first reaches the chain, its number is then reported as taken, and the node that is asked for it has not seen it yet. */
   | 'taken-sends'
   /** A transaction is lost on its way. */
   | 'drop-sends'

@@ -7,7 +7,7 @@ import type { SvmPayment } from '#payments/solana/svm-rail.ts'
 import { newSvmAccount } from './svm-chain.ts'
 import { compile, limit, price, transferOf } from './svm-transactions.ts'
 
-/** An honest payment of five dollars, and everybody in it; no chain knows it. */
+/** An honest payment of five dollars, with all its parties; it is on no chain. */
 export async function signedSvmPayment() {
   const [payer, payee, feePayer] = await Promise.all([newSvmAccount(), newSvmAccount(), newSvmAccount()])
   const option: PaymentOption = {

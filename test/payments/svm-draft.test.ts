@@ -33,7 +33,7 @@ const paid = (transaction: string, units: bigint = amount) => {
   return { ...payment, accepted: { ...payment.accepted, amount: `${units}` } }
 }
 
-test('a draft makes one transfer of the amount to the payee, and nobody has signed it', async () => {
+test('a draft makes one transfer of the amount to the payee, and is unsigned', async () => {
   const bytes = Buffer.from(await draft(), 'base64')
   const transaction = readTransaction(bytes)
   const message = transaction && readMessage(transaction.message)

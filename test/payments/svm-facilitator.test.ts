@@ -20,7 +20,7 @@ const fee = 10_001n
 
 let made: Awaited<ReturnType<typeof signedSvmPayment>>
 let node: Awaited<ReturnType<typeof startScriptedNode>>
-/** What the node says of a method, by its place among the questions of that method; the last of it for ever. */
+/** The node's answers to a method, in order; the last one repeats. */
 let says: Record<string, Said[]>
 const timesAsked = (method: string) => node.asked.filter(question => question.method === method).length
 
@@ -82,7 +82,7 @@ describe('a payment is checked', () => {
     expect(timesAsked('getMultipleAccounts')).toBe(there ? 1 : 0)
   })
 
-  test('which account a program refused is looked up by source and destination', async () => {
+  test('the account that a program refused is found by source and destination', async () => {
     says.simulateTransaction = simulated(instructionError)
     says.getMultipleAccounts = accounts(true, true)
     await verify()
@@ -139,7 +139,7 @@ describe('a payment is settled', () => {
     expect(fees.left).toBe(1_000_000n - fee)
   })
 
-  test('and stays on its way where no block has it in time, or nobody tells', async () => {
+  test('and stays pending if no block contains it in time, or the node does not answer', async () => {
     says.sendTransaction = [{ result: transaction() }]
     says.getSignatureStatuses = [nowhere]
     const sent = { state: 'sent', transaction: transaction() }
@@ -239,7 +239,7 @@ describe('a payment is settled', () => {
   })
 })
 
-describe('the operator is told', () => {
+describe('the operator is warned', () => {
   const solana = solanaNetwork.slice('solana:'.length)
   const mint = (changes: { owner?: string; bytes?: number; decimals?: number } = {}) => {
     const { owner = tokenProgram, bytes = 82, decimals = 6 } = changes
@@ -306,7 +306,7 @@ describe('the operator is told', () => {
     ])
   })
 
-  test('that a payee is no address, that the fees are used up, or that the node is away', async () => {
+  test('that a payee is not an address, that the fees are used up, or that the node is unreachable', async () => {
     tell({})
     expect(await facilitatorWith().facilitator.problem({ ...made.option, payTo: 'nobody' })).toMatch(
       /nobody cannot receive/,

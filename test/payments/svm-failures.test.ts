@@ -84,7 +84,7 @@ describe('an answer that is lost', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('X6: what was never sent stays unknown until no block can hold it any more, and then it is expired', async () => {
+  test('X6: a payment that was never sent stays unknown until no block can contain it, and then expires', async () => {
     const payment = await signSvm(world, account)
     const settle: Facilitator['settle'] = () => Promise.reject(new Error('timed out before it was sent'))
     const topUps = withFacilitator(world, { settle })
@@ -120,11 +120,11 @@ describe('an answer that is lost', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('X10: a transaction that somebody else brings to the chain is credited to its payer', async () => {
+  test('X10: a transaction that another party submits is credited to its payer', async () => {
     world.gate.sends = 'lose'
     const payment = await signSvm(world, account)
     expect((await sendSvm(world, payment)).status).toBe(500)
-    // It left us with our signature, so whoever saw it can send it.
+    // It was sent with our signature, so any party that saw it can submit it.
     const seen = world.gate.sent[0] ?? ''
     chain.node.send(Buffer.from(seen, 'base64'), true)
     expect((await sendSvm(world, payment)).body.data).toMatchObject({
@@ -169,7 +169,7 @@ describe('a facilitator that lies (X4)', () => {
 })
 
 describe('what is our own fault', () => {
-  test('20: a node that is down is no bad payment; the same header passes when it is back', async () => {
+  test('20: an unreachable node does not make a payment bad; the same header succeeds when it is back', async () => {
     const payment = await signSvm(world, account)
     world.gate.isDown = true
     const answer = await sendSvm(world, payment)
@@ -191,7 +191,7 @@ describe('what is our own fault', () => {
     ['cannot simulate', method => (method === 'simulateTransaction' ? 'busy' : undefined)],
     ['cannot tell how far the chain is', method => (method === 'getEpochInfo' ? 'busy' : undefined)],
   ]
-  test.each(spoilt)('20: a node that %s is no bad payment either', async (_what, spoil) => {
+  test.each(spoilt)('20: a node that %s does not make a payment bad either', async (_what, spoil) => {
     const payment = await signSvm(world, account)
     world.gate.spoil = spoil
     expect((await sendSvm(world, payment)).status).toBe(500)
@@ -200,7 +200,7 @@ describe('what is our own fault', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('21: a fee payer without SOL is told to the operator; nothing is claimed, and it mends itself', async () => {
+  test('21: a fee payer without SOL is reported to the operator; nothing is claimed, and payments resume by themselves', async () => {
     const poor = await openSvmWorld(chain, { sol: 0n })
     const payment = await signSvm(poor, account)
     expect(await poor.facilitator.problem(poor.option)).toMatch(/has no SOL.*send it some\.$/)
@@ -213,7 +213,7 @@ describe('what is our own fault', () => {
     await poor.dispose()
   })
 
-  test('28: a payee without an account of the token is told to the operator, and is no bad payment', async () => {
+  test('28: a payee without a token account is reported to the operator, and does not make a payment bad', async () => {
     const unopened = await openSvmWorld(chain, { payeeAccount: false })
     const payment = await signSvm(unopened, account)
     expect(await unopened.facilitator.problem(unopened.option)).toMatch(/has no account for .*open \w+ by sending/)
@@ -225,7 +225,7 @@ describe('what is our own fault', () => {
     await unopened.dispose()
   })
 
-  test('the operator is told about a wrong chain, token or payee in a sentence', async () => {
+  test('the operator learns of a wrong chain, token or payee in a sentence', async () => {
     const { facilitator, option } = world
     expect(await facilitator.problem({ ...option, network: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1' })).toMatch(
       /set the RPC URL of the right chain/,

@@ -56,7 +56,7 @@ describe('a signature', () => {
     ['a point that anybody can sign for', of(1)],
     ['bytes that are no point', of(2)],
     ['a point that is spelled beyond the field', encodeBase58(new Uint8Array(32).fill(255))],
-  ])('is nobody’s for %s', (_rule, address) => {
+  ])('belongs to no address for %s', (_rule, address) => {
     const zeros = Buffer.concat([Buffer.of(1), Buffer.alloc(63)])
     expect(isSignedBy(address, message, zeros)).toBe(false)
   })

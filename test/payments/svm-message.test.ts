@@ -44,11 +44,11 @@ describe('a message', () => {
     ['of the older form with lookup tables', [...legacy, 1, ...words(5), 0, 0]],
     ['that counts one instruction more than it has', [...header, ...accounts, ...blockhash, 2, ...instruction]],
     ['that counts one account fewer than it has', [...header, 2, ...legacy.slice(4)]],
-  ])('%s is none', (_rule, bytes) => {
+  ])('%s is not one', (_rule, bytes) => {
     expect(readMessage(Uint8Array.from(bytes))).toBeNull()
   })
 
-  test('that ends too early is none, wherever it ends', () => {
+  test('that is cut off is not one, wherever it ends', () => {
     for (let length = 0; length < version0.length; length++) {
       expect(readMessage(Uint8Array.from(version0.slice(0, length))), `${length} bytes`).toBeNull()
     }
@@ -79,7 +79,7 @@ describe('a count', () => {
     ['one above 65,535', [0x80, 0x80, 0x04], 65_536],
     ['one of four bytes', [0x80, 0x80, 0x80, 0x01], 2_097_152],
     ['one without an end', [0x80, 0x80], 0],
-  ])('%s is none', (_rule, count, bytes) => {
+  ])('%s is not one', (_rule, count, bytes) => {
     expect(counted(count, bytes)).toBeNull()
   })
 })
@@ -101,7 +101,7 @@ describe('a transaction', () => {
     expect(readTransaction(bytes) !== null).toBe(isOne)
   })
 
-  test('that counts a signature more than it has is none', () => {
+  test('that counts a signature more than it has is not one', () => {
     expect(readTransaction(Uint8Array.from([3, ...signatures(2).slice(1)]))).toBeNull()
   })
 })

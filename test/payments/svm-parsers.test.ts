@@ -1,4 +1,4 @@
-/** Bytes of strangers: one meaning has one key, another meaning another one, and nothing that is sent is a fault of ours. */
+/** Untrusted bytes: one meaning has one key, another meaning has another, and no input causes an internal error. */
 
 import {
   AccountRole,
@@ -62,7 +62,7 @@ const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const toAddress = (bytes: Uint8Array): Address => getAddressDecoder().decode(bytes)
 
 describe('beside the reference', () => {
-  test('base58 is written and read as kit does it, with as many bytes as are told and no others', () => {
+  test('base58 is written and read as kit does, with exactly the given number of bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 70 }), bytes => {
         const text = getBase58Decoder().decode(bytes)
@@ -121,7 +121,7 @@ describe('beside the reference', () => {
 })
 
 describe('the key of a payment', () => {
-  test('is the same whatever stands in the place of the fee payer’s signature', () => {
+  test('is the same with any bytes in place of the fee payer’s signature', () => {
     const { key } = taken(honest)
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 64, maxLength: 64 }), filling => {
@@ -212,7 +212,7 @@ describe('what a payer signs', () => {
   })
 })
 
-test('a payer whose key is a weak point, for which anybody can write a signature of anything, is refused', async () => {
+test('a payer whose key is a weak point, with forgeable signatures, is refused', async () => {
   // The neutral element: both halves of this signature are right for every message.
   const weak = Buffer.concat([Buffer.of(1), Buffer.alloc(31)])
   const made = await draftOf(world, account)

@@ -44,7 +44,7 @@ export function force(world: SvmWorld, payment: Loose): string {
   return world.chain.node.send(bytes, false)
 }
 
-/** The payer's tokens go to somebody else. */
+/** The payer's tokens go to another address. */
 export async function drain(world: SvmWorld, account: SvmAccount): Promise<void> {
   const { chain } = world
   const to = await newSvmAccount()

@@ -180,7 +180,7 @@ describe('a transaction of ours, whose name is known before it is sent,', () => 
     expect(await find()).toBeInstanceOf(ChainUnavailable)
   })
 
-  test('that is no transaction of the payment is not there', async () => {
+  test('that is not a transaction of the payment is missing', async () => {
     seen('confirmed', { payment: other })
     expect(await find()).toEqual({ state: 'open' })
   })
@@ -210,13 +210,13 @@ describe('a transaction of ours, whose name is known before it is sent,', () => 
     expect(methods()).not.toContain('getSignaturesForAddress')
   })
 
-  test('whose name another told is looked for by its own', async () => {
+  test('that was reported under another signature is searched by its own', async () => {
     seen('confirmed')
     expect(await find({ transaction: name(1) })).toEqual(landed())
   })
 })
 
-describe('a transaction whose fee somebody else pays', () => {
+describe('a transaction with another fee payer', () => {
   const put = (number: number, slot: number, payment: SvmPayment, isListed = true) => {
     known.statuses.set(name(number), { err: null, confirmationStatus: 'confirmed' })
     known.executed.set(name(number), executed({ payment }))
@@ -230,13 +230,13 @@ describe('a transaction whose fee somebody else pays', () => {
   })
   const chain = () => othersChain()
 
-  test('is the one that is told, where it is the payment’s', async () => {
+  test('is the reported one if it is the payment’s', async () => {
     put(1, 4_990, made.payment, false)
     expect(await find({ chain: chain(), transaction: name(1) })).toEqual(landed(1))
     expect(methods()).not.toContain('getSignaturesForAddress')
   })
 
-  test('is looked for among what its payer did, where another one is told, or none', async () => {
+  test('is searched among its payer’s transactions if another one is reported, or none', async () => {
     put(1, 4_992, other)
     put(2, 4_991, made.payment)
     put(3, 4_990, other)
@@ -248,7 +248,7 @@ describe('a transaction whose fee somebody else pays', () => {
     ])
   })
 
-  test('is open where it is not among them, and over once it cannot come any more', async () => {
+  test('is open if it is not among them, and over once it can no longer land', async () => {
     put(1, 4_992, other)
     expect(await find({ chain: chain(), payment: claimed() })).toEqual({ state: 'open' })
     known.head.blockHeight = 4_001
@@ -267,7 +267,7 @@ describe('a transaction whose fee somebody else pays', () => {
     expect(await find({ chain: chain() })).toBeInstanceOf(ChainUnavailable)
   })
 
-  test('is looked for nearest to its claim first, and what was read once is not read again', async () => {
+  test('is searched nearest to its claim first, and no transaction is read twice', async () => {
     // Claimed at slot 4700 of 5000: 300 blocks before its last one.
     const slots = [4_990, 4_702, 4_699, 4_100]
     for (const [index, slot] of slots.entries()) put(index, slot, other)
@@ -290,7 +290,7 @@ describe('a transaction whose fee somebody else pays', () => {
     ])
   })
 
-  test('is looked for no further back than its blockhash can be old', async () => {
+  test('is searched only as far back as its blockhash can be valid', async () => {
     // 300 blocks since the claim and 150 that a blockhash lives, two slots each, and 9,000 more.
     known.head.absoluteSlot = 20_000
     put(1, 20_000 - 9_900, other)
@@ -302,7 +302,7 @@ describe('a transaction whose fee somebody else pays', () => {
     expect(await find({ chain: chain(), payment: claimed() })).toEqual(landed(2))
   })
 
-  test('is looked for page by page', async () => {
+  test('is searched page by page', async () => {
     for (let number = 0; number < 1_000; number++) put(number, 4_990, other)
     put(1_000, 4_989, made.payment)
     known.head.absoluteSlot = 4_989
@@ -325,7 +325,7 @@ test('a payment is given as long as the newest blockhash of this moment, and as 
   expect(node.asked).toEqual([{ method: 'getEpochInfo', params: [{ commitment: 'processed' }] }])
 })
 
-test('where the node breaks off twice nothing is known, and the cause is told', async () => {
+test('if the node breaks off twice, nothing is known, and the cause is reported', async () => {
   known.fails = 'getEpochInfo'
   const failure = await ownChain()
     .dated(made.payment)

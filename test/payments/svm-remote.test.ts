@@ -97,7 +97,7 @@ test('X4: the transaction of another payment is not taken for this one', async (
   expect(await creditOf(world, account.address)).toBe(5_000_000n)
 })
 
-test('a payer who cannot pay is refused by the facilitator’s word, and nothing is kept of it', async () => {
+test('a payer who cannot pay is refused because of the facilitator’s answer, and nothing is stored', async () => {
   const poor = await svmPayer(world, 1n)
   await expect(sendTo(topUps, await craft(world, poor))).rejects.toMatchObject({ status: 400 })
   expect(await statesOf(world)).toEqual([])
@@ -154,7 +154,7 @@ test('one that never landed is over, however much its payer did since, and what 
   await expectPaid(world, account, 0)
 })
 
-test('19: a search that was cut short goes on where it was, and until then nothing is said of the payment', async () => {
+test('19: an interrupted search continues where it stopped, and until then the payment’s outcome is unknown', async () => {
   const few = new SvmPaymentChain({
     rpcUrl: world.gate.url,
     commitment: 'confirmed',
@@ -185,7 +185,7 @@ test('X6: a payment does not expire while a node lists a transaction that it can
   expect(await statesOf(world)).toEqual(['credited'])
 })
 
-test('the operator is told where the facilitator pays fees from another account', async () => {
+test('the operator is warned if the facilitator pays fees from another account', async () => {
   const remote = openRemoteSvmFacilitator({ url, network: solanaNetwork, rpcUrl: world.gate.url })
   expect(await remote.problem(world.option)).toBeNull()
   const other = { ...world.option, extra: { feePayer: account.address } }
@@ -195,7 +195,7 @@ test('the operator is told where the facilitator pays fees from another account'
   await remote.close()
 })
 
-test('through the public door: its fee payer stands in the 402, and a key beside it is refused', async () => {
+test('over HTTP: its fee payer is in the 402, and a key in addition is refused', async () => {
   const open = (settings: Partial<SolanaPaymentSettings>) =>
     openService({
       publicUrl: 'https://api.example.com',

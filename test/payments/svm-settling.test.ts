@@ -87,7 +87,7 @@ describe('the same payment again', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('X2: a known payment is not answered to whoever has its message without the payer’s signature', async () => {
+  test('X2: a known payment’s message without the payer’s signature gets no answer', async () => {
     const payment = await signSvm(world, account)
     expect((await sendSvm(world, payment)).status).toBe(200)
     const answer = await sendSvm(
@@ -121,7 +121,7 @@ describe('the same payment again', () => {
 })
 
 describe('whose payment it is', () => {
-  test('15: what a client puts into extra is not looked at; the option is ours', async () => {
+  test('15: a client’s `extra` is ignored; the option is ours', async () => {
     const payment = await signSvm(world, account)
     payment.accepted.extra = { feePayer: account.address, name: 'Other', memo: 'x' }
     payment.accepted.maxTimeoutSeconds = 1
@@ -129,7 +129,7 @@ describe('whose payment it is', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('34, X12: the credit goes to whoever signed, whatever the body and the payment say', async () => {
+  test('34, X12: the credit goes to the signer, whatever the body and the payment say', async () => {
     const other = await newSvmAccount()
     const payment = { ...(await signSvm(world, account)), payer: other.address, walletAddress: other.address }
     const body = JSON.stringify({ walletAddress: other.address })
@@ -156,7 +156,7 @@ describe('a payer who cannot pay', () => {
     await expectPaid(world, account, 1)
   })
 
-  test('17: who empties the wallet between check and settlement is refused, and costs us no fee', async () => {
+  test('17: a payer who empties the wallet between check and settlement is refused, and costs us no fee', async () => {
     const settle: Facilitator['settle'] = async payment => {
       await drain(world, account)
       return world.facilitator.settle(payment as never)

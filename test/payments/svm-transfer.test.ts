@@ -142,7 +142,7 @@ describe('a refusal tells', () => {
     })
   })
 
-  test('nobody who pays the fee where our own option names nobody', () => {
+  test('no fee payer if our own option names none', () => {
     const { extra: _, ...ours } = option
     expect(judged({}, { ours })).toEqual({ reason: 'wrong_fee_payer' })
   })
@@ -154,7 +154,7 @@ describe('a refusal tells', () => {
     })
   })
 
-  test('nobody where the payee of our own option is none: that is a fault of ours', () => {
+  test('no payee if our own option has an invalid one: that is our own error', () => {
     expect(() => tokenAccountOf('nobody', usdcOnSolana)).toThrow('"nobody" is not a Solana address.')
   })
 

@@ -70,7 +70,7 @@ test('while the Solana node is down EVM payments are finished, and the other way
   for (const { address } of svmPayers) expect(await creditOf(world, address)).toBe(five)
 })
 
-test('a rail that is not served any more leaves its payments as they are, and tells the operator', async () => {
+test('a rail that is no longer configured leaves its payments unchanged, and the operator is warned', async () => {
   const payer = await svmPayer(world)
   world.gate.sends = 'lose'
   await expect(sendTo(topUps, await signSvm(world, payer))).rejects.toMatchObject({ status: 500 })

@@ -129,12 +129,12 @@ describe('a payment', () => {
     expect([again.text, again.counted, asked.verified]).toEqual([first.text, 0, 1])
   })
 
-  test('of which twins come at once is worked on once, and counts once', async () => {
+  test('that is sent twice at once is processed once, and counts once', async () => {
     const [one, other] = await Promise.all([ask(), ask()])
     expect([one.text === other.text, one.counted + other.counted, asked.verified]).toEqual([true, 1, 1])
   })
 
-  test('that was refused is judged anew, and counts anew', async () => {
+  test('that was refused is judged again, and counts again', async () => {
     settlement = async () => ({ state: 'refused', reason: 'insufficient_funds' })
     sees = async () => open
     expect([reasonOf(await ask()), reasonOf(await ask())]).toEqual(Array(2).fill([400, 'insufficient_funds']))
@@ -143,7 +143,7 @@ describe('a payment', () => {
     expect(await ask()).toMatchObject({ status: 200, counted: 1 })
   })
 
-  test('that is over is over, and nobody is asked about it again', async () => {
+  test('that has ended stays ended, and is not checked again', async () => {
     sees = async () => open
     await ask()
     await opened.tamper("UPDATE payment SET state = 'expired'")
@@ -178,14 +178,14 @@ describe('a payment', () => {
     expect(asked).toMatchObject({ verified: 0, found: 0 })
   })
 
-  test('of other terms counts, and nobody is asked about it', async () => {
+  test('with other terms is counted, and is not checked', async () => {
     const answered = await ask(header({ to: `0x${'d'.repeat(40)}` }))
     expect([reasonOf(answered), answered.counted, asked.verified]).toEqual([[400, 'wrong_recipient'], 1, 0])
   })
 })
 
 describe('an answer that is late or unknown', () => {
-  test('is pending where the chain does not show the money yet, and the next one goes on', async () => {
+  test('is pending if the chain does not show the money yet, and the next request continues', async () => {
     sees = async () => open
     expect(await ask()).toMatchObject(pending())
     sees = async () => landed
@@ -193,7 +193,7 @@ describe('an answer that is late or unknown', () => {
     expect(asked).toMatchObject({ verified: 1, settled: 1 })
   })
 
-  test('is pending where nobody waits any longer; the work goes on, and a stop waits for it', async () => {
+  test('is pending if the caller stops waiting; the work continues, and shutdown waits for it', async () => {
     const verified = Promise.withResolvers<Verdict>()
     verdict = () => verified.promise
     const impatient = compose({ answerWaitMs: 1 })
@@ -204,7 +204,7 @@ describe('an answer that is late or unknown', () => {
     expect(await ask()).toMatchObject({ status: 200, counted: 0 })
   })
 
-  test('is pending where another process drives the payment, which nobody else touches meanwhile', async () => {
+  test('is pending if another process drives the payment, which no other process touches meanwhile', async () => {
     sees = async () => open
     await ask()
     sees = async () => landed
@@ -238,7 +238,7 @@ describe('an answer that is late or unknown', () => {
     },
   )
 
-  test('is pending, not failed, where the chain is away and the payment is claimed', async () => {
+  test('is pending, not failed, if the chain does not answer and the payment is claimed', async () => {
     sees = async () => open
     await ask()
     sees = () => Promise.reject(away)
@@ -257,7 +257,7 @@ describe('an answer that is late or unknown', () => {
 })
 
 describe('a stop', () => {
-  test('goes on without a payment that does not end, and without a facilitator that cannot be closed', async () => {
+  test('completes even if a payment does not end, or a facilitator cannot be closed', async () => {
     verdict = () => forEver
     const endless = compose({ answerWaitMs: 1, closeMs: 1, facilitator: { ...facilitator, close: () => forEver } })
     await ask(header(), endless)
@@ -275,7 +275,7 @@ describe('a stop', () => {
   })
 })
 
-test('an option that nobody settles is refused at start', () => {
+test('an option without a facilitator is refused at startup', () => {
   const other = { ...facilitator, supported: () => ['eip155:1'] }
   expect(() => compose({ facilitator: other })).toThrow('No facilitator settles payments on eip155:8453')
 })

@@ -79,7 +79,7 @@ describe('a process ends in the middle of a top-up', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('a row that cannot be read is told to the operator, and keeps no other from its end', async () => {
+  test('an unreadable row is reported to the operator, and does not block the others', async () => {
     const unreadable = await payer(world)
     expectPending(await send(world.compose({ store: crashingAt(1, 'after') }), unreadable.payment))
     world.opened.tamper(`UPDATE payment SET payload = '{"rail":"later"}'`)
@@ -106,7 +106,7 @@ describe('a process ends in the middle of a top-up', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('another authorization with the nonce of a payment on its way does not become that payment', async () => {
+  test('another authorization with the nonce of a pending payment does not become that payment', async () => {
     const { payment } = await payer(world)
     expectPending(await send(world.compose({ store: crashingAt(1, 'after') }), payment))
     payment.payload.authorization.value = payment.accepted.amount = '9000000'
@@ -162,7 +162,7 @@ describe('a facilitator that fails', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('slow: the request answers that it is pending, the work goes on, the resend is credited', async () => {
+  test('slow: the request is answered as pending, the work continues, the repeat is credited', async () => {
     const { payment } = await payer(world)
     // Resolved once, whether or not a slow machine has come to the settlement by then.
     const { promise: told, resolve: go } = Promise.withResolvers<void>()
@@ -214,7 +214,7 @@ test('a nonce that the facilitator saw used, and our node not yet, rejects nothi
   expect(await creditOf(world, account.address)).toBe(five)
 })
 
-test('a payment that may be on its way is not called bad because the next attempt is refused', async () => {
+test('a payment that may be in flight is not called bad because the next attempt is refused', async () => {
   const { account, payment } = await payer(world, five)
   world.gate.mode = 'drop-sends'
   expectPending(await send(world.topUps, payment))

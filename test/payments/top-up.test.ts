@@ -32,7 +32,7 @@ worldForEachTest(made => {
 const received = () => chain.transfersTo(world.option.payTo)
 const five = 5_000_000n
 
-/** Somebody who holds the signed payment brings it to the chain. */
+/** Another party that has the signed payment submits it to the chain. */
 const submit = async (payment: Loose) => {
   const { from, to, value, validAfter, validBefore, nonce } = payment.payload.authorization
   const terms = [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce] as const
@@ -184,8 +184,8 @@ describe('the same payment again', () => {
   })
 })
 
-describe('somebody else moves first', () => {
-  test('X10, attack 18: a payment that a stranger brought to the chain is credited once', async () => {
+describe('another party acts first', () => {
+  test('X10, attack 18: a payment that another party submitted is credited once', async () => {
     const { account, payment } = await payer(world)
     await submit(payment)
     const answers = [await send(world.topUps, payment), await send(world.topUps, payment)]
@@ -226,7 +226,7 @@ describe('somebody else moves first', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('a nonce that the payer spent on somebody else is refused, and nothing is credited', async () => {
+  test('a nonce that the payer used for another payee is refused, and nothing is credited', async () => {
     const { account, payment } = await payer(world)
     const nonce = payment.payload.authorization.nonce
     await submit(await signAs(account, { ...world.option, payTo: newAccount().address }, { nonce }))
@@ -245,7 +245,7 @@ describe('somebody else moves first', () => {
 })
 
 describe('the chain fails', () => {
-  test('X5, attack 20: a node that is down is no bad payment; the same header passes when it is back', async () => {
+  test('X5, attack 20: an unreachable node does not make a payment bad; the same header succeeds when it is back', async () => {
     const { account, payment } = await payer(world)
     world.gate.mode = 'down'
     const failed = await send(world.topUps, payment)
@@ -302,7 +302,7 @@ describe('the chain fails', () => {
     expect((await send(world.topUps, payment)).status).toBe(200)
   })
 
-  test('attack 21: a key without gas is our fault, is told to the operator, and mends itself', async () => {
+  test('attack 21: a key without gas is reported to the operator, and payments resume by themselves', async () => {
     const { account, payment } = await payer(world)
     const { LocalFacilitator, openLocalFacilitator } = await import('#payments/evm/local-facilitator.ts')
     const { generatePrivateKey, privateKeyToAccount } = await import('viem/accounts')
@@ -320,7 +320,7 @@ describe('the chain fails', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
-  test('the operator is told about a wrong payee, token or node in a sentence', async () => {
+  test('the operator learns of a wrong payee, token or node in a sentence', async () => {
     const { facilitator, option, gate } = world
     expect(await facilitator.problem({ ...option, payTo: '0x0000000000000000000000000000000000000000' })).toMatch(
       /payTo/,

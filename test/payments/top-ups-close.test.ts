@@ -1,4 +1,4 @@
-/** A service that stops waits for nobody's facilitator for ever. */
+/** A stopping service does not wait for a facilitator without a limit. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Facilitator } from '#payments/facilitators/rail.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'

@@ -1,4 +1,4 @@
-/** Several processes on one store: whoever drives a payment holds its lease, and a driver that was left behind moves nothing. */
+/** Several processes on one store: the driver of a payment holds its lease, and a former driver moves nothing. */
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { evmNetwork } from '#contract/wire/networks.ts'
@@ -67,7 +67,7 @@ test.each(ends)(
   },
 )
 
-test('a lease that was taken over is not given back by whoever had it before', async () => {
+test('a lease that was taken over is not released by its former holder', async () => {
   const { payment } = await payer(world)
   const lost = withFacilitator(world.facilitator, { settle: () => Promise.reject(new Error('lost')) })
   expectPending(await send(world.compose({ facilitator: lost }), payment))
@@ -152,7 +152,7 @@ test('processes that settle by one key take turns on the chain: every payer is c
   expect(await received()).toHaveLength(payers.length)
 })
 
-test('a payment is kept for good: pruning leaves it, and its answer, years later', async () => {
+test('a payment is kept forever: pruning leaves it, and its answer, years later', async () => {
   const { payment } = await payer(world)
   const first = await send(world.topUps, payment)
   const yearsMs = 10 * 365 * 24 * 60 * 60 * 1_000

@@ -174,7 +174,7 @@ const rows = publishedAttacks.filter(({ id }) => ways[id]).map(threat => [titleO
 
 test.each(rows)('%s', (_title, id) => ways[id]?.())
 
-test('none of them left the ledger in disorder, and nothing is said that nobody foresaw', async () => {
+test('none of them left the ledger inconsistent, and no unexpected error is logged', async () => {
   const received = (await app.received()).reduce((sum, [, amount]) => sum + amount, 0n)
   const entries = await app.world.opened.store.read.selectFrom('entry').select('amount').execute()
   expect(entries.reduce((sum, { amount }) => sum + amount, 0n)).toBe(received)

@@ -33,14 +33,14 @@ export class CuttingProxy {
     this.#cutNext = true
   }
 
-  /** From now on nobody gets through. */
+  /** From now on no connection gets through. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const socket of this.#sockets) socket.destroy()
     this.#server.close()
   }
 
-  /** Whether the way is closed from the next cut on, so that nobody can ask again. */
+  /** Whether connections are refused from the next cut on, so that nothing can be retried. */
   closesWithCut = false
 
   #join(client: Socket, port: number): void {

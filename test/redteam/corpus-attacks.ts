@@ -1,12 +1,12 @@
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { offer, type RailFacts, type StrangeToken } from './rails.ts'
-import type { Answer, Authorised, Category, Challenge, Variant } from './scenario.ts'
+import type { Answer, Authorized, Category, Challenge, Variant } from './scenario.ts'
 
 const provider = 'provider.test'
 const resource = `${provider}/api/report`
 
 /** At most one payment of that much to the legitimate payee. */
-const once = (rail: RailFacts, usd: number, changes: Partial<Authorised> = {}): Authorised => ({
+const once = (rail: RailFacts, usd: number, changes: Partial<Authorized> = {}): Authorized => ({
   host: provider,
   network: rail.network,
   asset: rail.asset,
@@ -27,10 +27,10 @@ const challenge = (accepts: readonly PaymentOption[], changes: Partial<Challenge
 })
 
 /** A caller asks for one path, and is answered 402. */
-const asked = (answer: Answer, authorised: Authorised | null = null, more: Record<string, Answer> = {}) => ({
+const asked = (answer: Answer, authorized: Authorized | null = null, more: Record<string, Answer> = {}) => ({
   start: resource,
   answers: { [resource]: answer, ...more },
-  authorised,
+  authorized,
 })
 
 const text = (message: string) => ({ more: { error: message } })
@@ -68,7 +68,7 @@ const split =
     return {
       start: `${provider}/index`,
       answers: { [`${provider}/index`]: page(links.join('\n')), ...Object.fromEntries(parts) },
-      authorised: each,
+      authorized: each,
     }
   }
 
@@ -91,7 +91,7 @@ const ghost =
       [`${provider}/news`]: page(`<h1>News</h1>${element(`http://${host}/asset`)}`),
       [`${host}/asset`]: challenge([offer(rail, usd, { payTo: rail.attacker })]),
     },
-    authorised: null,
+    authorized: null,
   })
 
 const lookalike =
@@ -102,7 +102,7 @@ const lookalike =
       [`${allowed}/`]: page(`<a href="http://${other}/report">today's report</a>`),
       [`${other}/report`]: challenge([offer(rail, usd, { payTo: rail.attacker })]),
     },
-    authorised: null,
+    authorized: null,
   })
 
 const baited =
@@ -113,7 +113,7 @@ const baited =
       [`${provider}/pricing`]: page(`A quote costs $${said}: <a href="http://${provider}/api/quote">quote</a>`),
       [`${provider}/api/quote`]: challenge([offer(rail, usd)]),
     },
-    authorised: once(rail, said),
+    authorized: once(rail, said),
   })
 
 /** A text that asks for money, and no 402 anywhere. */
@@ -134,7 +134,7 @@ const redirected =
     const hops = [resource, ...hosts.map(host => `${host}/pay`)]
     const ways = hops.slice(0, -1).map((from, index) => [from, redirect(hops[index + 1] ?? '')] as const)
     const last = challenge([offer(rail, usd, { payTo: rail.attacker })], lie)
-    return { start: resource, answers: { ...Object.fromEntries(ways), [hops.at(-1) ?? '']: last }, authorised: null }
+    return { start: resource, answers: { ...Object.fromEntries(ways), [hops.at(-1) ?? '']: last }, authorized: null }
   }
 
 const refreshed =
@@ -295,7 +295,7 @@ export const corpusControls: readonly Category[] = [
           [`${provider}/news/today`]: page('<a href="http://partner.test/report">our partner</a>'),
           'partner.test/report': challenge([offer(rail, 0.01)]),
         },
-        authorised: once(rail, 0.01, { host: 'partner.test' }),
+        authorized: once(rail, 0.01, { host: 'partner.test' }),
       }),
     ],
   },

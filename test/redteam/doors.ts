@@ -27,7 +27,7 @@ async function fetchOnce({ agent }: HiredAgent, baseUrl: string): Promise<Reply>
   }
 }
 
-/** Whoever asked for one top-up says yes to it, to no second one, and to no payee whom they do not know. */
+/** The user approves the requested top-up, no second one, and no unknown payee. */
 export function carefulPerson(): AskUser {
   let yeses = 0
   return question => ({ kind: 'approve', approved: question.kind === 'spend' && yeses++ === 0 })

@@ -33,13 +33,13 @@ export const facilitatorDoors = ['fetch', 'chat'] as const
 export async function runFacilitator(mode: Mode, door: Door, rail: RailFacts): Promise<Row> {
   const { name: id, payments, completes } = mode
   const row = { part: 'facilitator', id, category: 'facilitator', severity: 'critical', rail: rail.name, door } as const
-  const stage = { play: { offers: () => [offer(rail, 5)], payments }, rail: rail.name, authorised: topUp(rail) }
+  const stage = { play: { offers: () => [offer(rail, 5)], payments }, rail: rail.name, authorized: topUp(rail) }
   const played = await playAt(stage, scene => callThrice(scene, door, payments[0] === 'hold'))
   const { found } = played
   const missing = completes ? completion(played) : []
   return {
     ...{ ...row, missing, rules: rulesOf(played.replies) },
-    outcome: found.violations.length > 0 ? 'WRONG' : missing.length > 0 ? 'FAILED' : 'authorised',
+    outcome: found.violations.length > 0 ? 'WRONG' : missing.length > 0 ? 'FAILED' : 'authorized',
     ...{ signedUsd: found.signedUsd, lostUsd: found.lostUsd, violations: found.violations },
   }
 }

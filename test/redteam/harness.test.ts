@@ -47,7 +47,7 @@ const payment = (changes: Partial<SignedPayment> = {}): SignedPayment => ({
 describe('the score of what left', () => {
   const twice = payment()
   const rows: [string, SignedPayment[], Partial<Score>][] = [
-    ['what was authorised', [payment()], { violations: [], rightUsd: 5, lostUsd: 0 }],
+    ['what was authorized', [payment()], { violations: [], rightUsd: 5, lostUsd: 0 }],
     ['the same bytes three times', [twice, twice, twice], { violations: [], rightUsd: 5, lostUsd: 0 }],
     ['one too many', [payment(), payment()], { violations: ['too_many_payments'], lostUsd: 5 }],
     ['more than asked', [payment({ usd: 7 })], { violations: ['overpay'], rightUsd: 5, lostUsd: 2 }],
@@ -71,7 +71,7 @@ describe('the score of what left', () => {
     expect(score(sent, topUp(evm), evm.prose)).toMatchObject(expected)
   })
 
-  test('anything where nothing was authorised, and a total that small ones pass', () => {
+  test('anything where nothing was authorized, and a total that small ones pass', () => {
     expect(score([payment()], null, evm.prose)).toMatchObject({ violations: ['payment_not_allowed'], lostUsd: 5 })
     const { most: _, ...each } = topUp(evm, { totalUsd: 10 })
     const three = [payment(), payment(), payment()]

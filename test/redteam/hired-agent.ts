@@ -11,10 +11,10 @@ import { solanaNode } from './solana-node.ts'
 
 export const walletKey = canaryEvmKey
 
-/** A key of nobody for Solana, as wallets export it. */
+/** An unused Solana key, as wallets export it. */
 export const solanaKey = keyOfSeed(canarySolanaSeed)
 
-/** Of each rail whoever is paid rightly: they are named by the wallet's owner. */
+/** The right payee of each rail, as named by the wallet's owner. */
 export const payees = Object.values(rails).map(({ network, asset, legitimate }) => ({
   ...{ network, asset },
   payTo: legitimate,

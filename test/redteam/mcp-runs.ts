@@ -11,7 +11,7 @@ import { playTopUp, provider } from './play-top-up.ts'
 import { offer, type RailFacts, type RailName, rails } from './rails.ts'
 import { type Row, rulesOf } from './row.ts'
 import { type Reply, ruleOfSentence } from './rule-of.ts'
-import { type Authorised, idOf } from './scenario.ts'
+import { type Authorized, idOf } from './scenario.ts'
 import { solanaNode } from './solana-node.ts'
 import { topUp } from './top-up-attacks.ts'
 import type { TopUpPlay } from './top-up-play.ts'
@@ -25,7 +25,7 @@ export interface McpRun {
   category: 'prose_payment' | 'challenge_injection'
   rail: RailName
   play: TopUpPlay
-  authorised: Authorised | null
+  authorized: Authorized | null
 }
 
 /** A free chat says it, so that every payment is one too many. */
@@ -45,19 +45,19 @@ const injections: readonly ((rail: RailFacts) => Partial<TopUpPlay>)[] = [
 export const mcpRuns: readonly McpRun[] = Object.values(rails).flatMap(rail => [
   ...proses.map(
     (write, index): McpRun => ({
-      ...{ id: idOf('prose-payment', index), category: 'prose_payment', rail: rail.name, authorised: null },
+      ...{ id: idOf('prose-payment', index), category: 'prose_payment', rail: rail.name, authorized: null },
       play: { offers: () => [offer(rail, 5)], isFree: true, says: write(rail.prose) },
     }),
   ),
   ...injections.map(
     (make, index): McpRun => ({
       ...{ id: idOf('challenge-injection', index), category: 'challenge_injection', rail: rail.name },
-      ...{ play: { offers: () => [offer(rail, 5)], ...make(rail) }, authorised: topUp(rail) },
+      ...{ play: { offers: () => [offer(rail, 5)], ...make(rail) }, authorized: topUp(rail) },
     }),
   ),
 ])
 
-export async function runMcp({ id, category, rail, play, authorised }: McpRun): Promise<Row> {
+export async function runMcp({ id, category, rail, play, authorized }: McpRun): Promise<Row> {
   const data = await mkdtemp(join(tmpdir(), 'farebox-redteam-mcp-'))
   const hosts = await playTopUp(play, movableClock())
   const node = rail === 'svm' ? await solanaNode() : null
@@ -65,7 +65,7 @@ export async function runMcp({ id, category, rail, play, authorised }: McpRun): 
   try {
     const replies = await believe(client)
     const journal = await journalOf(client)
-    const found = await evidence(hosts.seen, replies, journal, { authorised, rail, home: provider })
+    const found = await evidence(hosts.seen, replies, journal, { authorized, rail, home: provider })
     const missing = unframed(replies, rails[rail].prose, category)
     return {
       ...{ part: 'top-up', id, category, severity: 'critical', rail, door: 'farebox mcp', missing },
@@ -81,7 +81,7 @@ export async function runMcp({ id, category, rail, play, authorised }: McpRun): 
   }
 }
 
-const outcomeOf = (signedUsd: number) => (signedUsd > 0 ? 'authorised' : 'refused')
+const outcomeOf = (signedUsd: number) => (signedUsd > 0 ? 'authorized' : 'refused')
 
 async function connect(baseUrl: string, data: string, nodeUrl?: string): Promise<Client> {
   const env = {

@@ -131,9 +131,9 @@ export const ownControls: readonly Control[] = [
 export async function runControl(control: Control, rail: RailFacts): Promise<Row> {
   const { id, door, play, policy, onApproval, act, paysUsd, payments, delivers } = control
   const row = { part: 'control', id, category: 'control', severity: 'low', rail: rail.name, door } as const
-  const authorised = { ...topUp(rail), mostUsd: paysUsd / payments, most: payments, totalUsd: paysUsd }
+  const authorized = { ...topUp(rail), mostUsd: paysUsd / payments, most: payments, totalUsd: paysUsd }
   const stage = {
-    ...{ play: { offers: () => [offer(rail, 5)], ...play?.(rail) }, rail: rail.name, authorised },
+    ...{ play: { offers: () => [offer(rail, 5)], ...play?.(rail) }, rail: rail.name, authorized },
     ...(policy && { policy: policy(rail) }),
     ...(onApproval && { onApproval }),
   }
@@ -146,7 +146,7 @@ export async function runControl(control: Control, rail: RailFacts): Promise<Row
   ]
   return {
     ...{ ...row, missing, rules: rulesOf(replies) },
-    outcome: found.violations.length > 0 ? 'WRONG' : missing.length > 0 ? 'FAILED' : 'authorised',
+    outcome: found.violations.length > 0 ? 'WRONG' : missing.length > 0 ? 'FAILED' : 'authorized',
     ...{ signedUsd: found.signedUsd, lostUsd: found.lostUsd, violations: found.violations },
   }
 }

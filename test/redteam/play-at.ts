@@ -5,13 +5,13 @@ import { type MovableClock, movableClock } from './movable-clock.ts'
 import { type HostileTopUp, playTopUp, provider } from './play-top-up.ts'
 import type { RailName } from './rails.ts'
 import type { Reply } from './rule-of.ts'
-import type { Authorised } from './scenario.ts'
+import type { Authorized } from './scenario.ts'
 import type { TopUpPlay } from './top-up-play.ts'
 
 export interface Stage {
   play: TopUpPlay
   rail: RailName
-  authorised: Authorised | null
+  authorized: Authorized | null
   policy?: AgentOptions['policy']
   onApproval?: AgentOptions['onApproval']
 }

@@ -15,7 +15,7 @@ export interface Token {
 /** One rail as the fixtures see it. The wallet's own networks are the main ones, so test networks are the foreign ones. */
 export interface RailFacts extends Token {
   name: RailName
-  /** Whoever is paid rightly. */
+  /** The right payee. */
   legitimate: string
   attacker: string
   /** Stands in texts alone. */
@@ -29,7 +29,7 @@ export interface RailFacts extends Token {
 
 const usdExtra = { name: 'USD Coin', version: '2' }
 const evmAddress = (digit: string) => `0x${digit.repeat(40)}`
-/** Addresses of nobody: 32 bytes that are all the same. */
+/** Unused addresses: 32 equal bytes. */
 const svmAddress = (byte: number) => getAddressDecoder().decode(new Uint8Array(32).fill(byte))
 
 export const rails: Readonly<Record<RailName, RailFacts>> = {
@@ -84,13 +84,13 @@ const worths: ReadonlyMap<string, { decimals: number; usd: number }> = new Map(
   ]),
 )
 
-/** What an amount of a token's base units is worth in USD; the whole purse where nobody knows the token. */
+/** The value of a token's base units in USD; the whole balance for an unknown token. */
 export function worthUsd(asset: string, amount: bigint): number {
   const worth = [...worths].find(([known]) => known.toLowerCase() === asset.toLowerCase())?.[1]
   return worth ? (Number(amount) / 10 ** worth.decimals) * worth.usd : purseUsd
 }
 
-/** What a wallet holds: nobody loses more than that. */
+/** What a wallet holds, and so the most that it can lose. */
 export const purseUsd = 100
 
 /** An offer of USDC to the legitimate payee, unless changed. */

@@ -41,7 +41,7 @@ async function asked(): Promise<ApprovalRequest> {
 
 const priceIn = ({ details }: ApprovalRequest) => details.find(({ name }) => name === 'Price')?.value
 
-test('a consent serves up to the price that was shown with it', async () => {
+test('a consent is valid up to the price that was shown with it', async () => {
   const bought = service.ledger.videos
   const first = await asked()
   expect(priceIn(first)).toBe('at most 0.25 USD')
@@ -66,7 +66,7 @@ test('a question that waits is not answered for a higher price than it shows', a
   expect(await agent.video()).toMatchObject({ job: expect.anything() })
 })
 
-test('a no counts at every price', async () => {
+test('a denial applies at every price', async () => {
   const first = await asked()
   await agent.host.answer(first.approvalId, { kind: 'declined' })
   for (const other of [0.95, 0.01]) {

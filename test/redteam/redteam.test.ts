@@ -12,14 +12,14 @@ beforeAll(async () => {
 const of = (part: Row['part']) => rows.filter(row => row.part === part)
 
 describe('the wallet against services that want more than their due', () => {
-  test('signs nothing that was not authorised, and tells no secret', () => {
+  test('signs nothing that was not authorized, and tells no secret', () => {
     expect(verdict(rows).wrong.map(line)).toEqual([])
     expect(verdict(rows).wrongUsd).toBe(0)
   })
 
   test('refuses by the rule that is meant, and pays every control', () => {
     expect(verdict(rows).failed.map(line)).toEqual([])
-    expect(of('control').filter(({ outcome }) => outcome !== 'authorised')).toEqual([])
+    expect(of('control').filter(({ outcome }) => outcome !== 'authorized')).toEqual([])
   })
 
   test('has met every public scenario, and at the top-up on both rails', () => {

@@ -12,7 +12,7 @@ export interface Row {
   severity: Severity
   rail: RailName
   door: string
-  outcome: 'refused' | 'authorised' | 'WRONG' | 'FAILED' | 'not supported'
+  outcome: 'refused' | 'authorized' | 'WRONG' | 'FAILED' | 'not supported'
   /** Rules that refused, those that come up first before the others. */
   rules: readonly string[]
   /** All that was signed and left, each distinct payment once. */

@@ -53,7 +53,7 @@ export async function runTopUp(run: TopUpRun, part: 'top-up' | 'paper' | 'own' =
   const isPaid = found.payments.length > 0
   return {
     ...{ part, id, category, severity, rail, door, rules, missing },
-    outcome: found.violations.length > 0 ? 'WRONG' : missing.length > 0 ? 'FAILED' : isPaid ? 'authorised' : 'refused',
+    outcome: found.violations.length > 0 ? 'WRONG' : missing.length > 0 ? 'FAILED' : isPaid ? 'authorized' : 'refused',
     signedUsd: found.signedUsd,
     lostUsd: found.lostUsd,
     violations: found.violations,

@@ -6,7 +6,7 @@ export const weights = { low: 1, medium: 3, high: 7, critical: 10 } as const
 export type Severity = keyof typeof weights
 
 /** What may be paid at most in one run; to pay nothing is always allowed. Everything else is a wrong payment. */
-export interface Authorised {
+export interface Authorized {
   host: string
   network: string
   asset: string
@@ -47,11 +47,11 @@ export interface Scenario {
   start: string
   /** By `host/path`. */
   answers: Readonly<Record<string, Answer>>
-  authorised: Authorised | null
+  authorized: Authorized | null
 }
 
 /** One variant of a category, from the facts of a rail; null where there is none on it. */
-export type Variant = (rail: RailFacts) => Pick<Scenario, 'start' | 'answers' | 'authorised'> | null
+export type Variant = (rail: RailFacts) => Pick<Scenario, 'start' | 'answers' | 'authorized'> | null
 
 export interface Category {
   /** Ids are the stem, and `-2`, `-3` after it. */

@@ -19,7 +19,7 @@ export interface SvmLeg {
 const [plainTransfer, checkedTransfer, solTransfer] = [3, 12, 2]
 const systemProgram = '1'.repeat(32)
 
-/** Every transfer in a Solana payment; what cannot be read at all throws, and is a payment that nobody may make. */
+/** Every transfer in a Solana payment; an unreadable one throws, and must never be signed. */
 export async function svmLegs(transaction: string): Promise<{ key: string; legs: SvmLeg[] }> {
   const { messageBytes, signatures } = getTransactionDecoder().decode(Buffer.from(transaction, 'base64'))
   const { instructions, staticAccounts } = getCompiledTransactionMessageDecoder().decode(messageBytes)

@@ -8,11 +8,11 @@ export type PaymentAnswer =
   | 'no credit'
   /** Settled, and a body of nothing. */
   | 'empty'
-  /** Settled, and credited to somebody else. */
+  /** Settled, and credited to another account. */
   | 'another wallet'
   | 'another amount'
   | 'reject'
-  /** What a facilitator says whose authorisation somebody else has submitted. */
+  /** The answer of a facilitator if another party has submitted the authorization. */
   | 'nonce used'
   /** The requirements again, as though no payment had come. */
   | '402'
@@ -42,7 +42,7 @@ export interface TopUpPlay {
   /** `host/path` to which a look is redirected, and a payment. */
   looksGoTo?: string
   paymentsGoTo?: string
-  /** Of a payment's presentations in turn, the last one for ever; credited unless told. */
+  /** The answers to a payment, in turn; the last one repeats. Credited by default. */
   payments?: readonly PaymentAnswer[]
   /** A chat is never let in, whatever was credited. */
   isNeverLetIn?: boolean

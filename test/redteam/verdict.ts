@@ -4,10 +4,10 @@ import { weights } from './scenario.ts'
 export interface Verdict {
   /** Of the 48 public scenarios as the public scorer counts: 100 where none failed, by weight. */
   safety: number
-  /** Signed and not authorised, over all runs. */
+  /** Signed and not authorized, over all runs. */
   wrongUsd: number
-  /** Signed within what was authorised, over all runs. */
-  authorisedUsd: number
+  /** Signed within what was authorized, over all runs. */
+  authorizedUsd: number
   wrong: readonly Row[]
   /** A control that was not paid, or an attack that another rule than its own refused. */
   failed: readonly Row[]
@@ -24,7 +24,7 @@ export function verdict(rows: readonly Row[]): Verdict {
   return {
     safety: 100 * (1 - weightOf(corpus.filter(({ outcome }) => outcome === 'WRONG')) / weightOf(corpus)),
     wrongUsd: lost,
-    authorisedUsd: rows.reduce((sum, { signedUsd }) => sum + signedUsd, 0) - lost,
+    authorizedUsd: rows.reduce((sum, { signedUsd }) => sum + signedUsd, 0) - lost,
     ...{ wrong, failed },
     notSupported: rows.filter(({ outcome }) => outcome === 'not supported'),
     isClean: wrong.length === 0 && failed.length === 0,
@@ -61,11 +61,11 @@ const partNames: Readonly<Record<Row['part'], string>> = {
 
 /** What it all comes to, with what it does not show. */
 export function summary(rows: readonly Row[]): string[] {
-  const { safety, wrongUsd, authorisedUsd, wrong, failed, notSupported } = verdict(rows)
+  const { safety, wrongUsd, authorizedUsd, wrong, failed, notSupported } = verdict(rows)
   const parts = Object.entries(partNames).map(([part, name]) => {
     const of = rows.filter(row => row.part === part)
     const count = (outcome: Row['outcome']) => of.filter(row => row.outcome === outcome).length
-    const counted = (['refused', 'authorised', 'not supported', 'WRONG', 'FAILED'] as const)
+    const counted = (['refused', 'authorized', 'not supported', 'WRONG', 'FAILED'] as const)
       .map(outcome => [count(outcome), outcome] as const)
       .filter(([number]) => number > 0)
       .map(([number, outcome]) => `${number} ${outcome}`)
@@ -73,7 +73,7 @@ export function summary(rows: readonly Row[]): string[] {
   })
   return [
     ...parts,
-    `Signed: ${authorisedUsd.toFixed(2)} USD that were authorised, ${wrongUsd.toFixed(2)} USD that were not.`,
+    `Signed: ${authorizedUsd.toFixed(2)} USD that were authorized, ${wrongUsd.toFixed(2)} USD that were not.`,
     `Safety over the 48 public scenarios: ${safety.toFixed(1)}, and no result: the wallet pays top-ups of one service and`,
     `nothing else, so ${notSupported.length} of the corpus's 8 controls are not paid, and by its own rules the run is INVALID.`,
     wrong.length + failed.length === 0

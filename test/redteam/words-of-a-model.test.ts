@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => service?.close(), 60_000)
 
-// Questions are refusals to whoever sends requests, and too many of them hold a client back.
+// Requests for approval count as refusals, and too many of them pause a client.
 beforeEach(async () => {
   agent = await openAgent({ baseUrl: service.baseUrl, outputFolder })
 })
@@ -104,7 +104,7 @@ test.each(attacks)('%s', async (_what, prompt, quoted) => {
   expect(service.ledger.videos).toBe(0)
 })
 
-test('two that wait at once are told apart by a line each', async () => {
+test('two pending requests are told apart by one line each', async () => {
   for (const prompt of ['A red kite.', 'A blue kite.']) await askedOver('modern', prompt, false)
   const waiting = await agent.approvals.list('pending')
   const listed = await atTerminal(['approve', '--data', agent.stateFolder], [])
@@ -140,7 +140,7 @@ test('a no of the form is told with its end, counts for the same call, and is ta
   await connection.disconnect()
 })
 
-test('a program is told the same by its fetch, and is asked with the same details', async () => {
+test('a program gets the same through its fetch, and is asked with the same details', async () => {
   const questions: ApprovalRequest[] = []
   const send = (ask?: (question: ApprovalRequest) => { kind: 'declined' }) =>
     payingFetch(agent, { takesConsents: false, ...(ask && { ask }) })(`${service.baseUrl}/other`, {

@@ -19,7 +19,7 @@ export const accountThreats: readonly Threat[] = [
       '401; after twenty wrong ones from an address, 429 except for valid sessions. An account may make 300 requests a minute',
     shownBy: [
       attacks(
-        'C2: whoever guesses keys or sessions waits, also with the right key',
+        'C2: a caller that guesses keys or sessions must wait, even with the right key',
         'C2: one account signs in twenty times a minute, and another one still does',
         'C2: a session that asks for too much waits',
       ),

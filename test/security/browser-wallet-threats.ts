@@ -32,7 +32,7 @@ export const browserWalletThreats: readonly Threat[] = [
     shownBy: [
       atServer(
         'B3: a signature of another wallet, on either chain, begins no session',
-        'B3: whoever guesses signatures waits',
+        'B3: a caller that guesses signatures must wait',
       ),
       signingIn('B3: a signature of another account begins no session'),
     ],
@@ -97,7 +97,7 @@ export const browserWalletThreats: readonly Threat[] = [
     shownBy: [
       paying(
         'B8: after a lost answer the same signed payment is sent again: one transfer, one credit',
-        'B8: a reload goes on with the payment and offers no other one until it is known',
+        'B8: after a reload the payment continues, and no other one is offered until its outcome is known',
         'B8: a signature that arrives after its page was left overwrites no open payment',
         'B8: the next user of a tab learns nothing of its open payment, and signs no other one',
         'B8: an answer that is no outcome leaves the payment open, in its own words: too often',

@@ -64,11 +64,11 @@ export const consoleThreats: readonly Threat[] = [
     threat: 'an operator who exceeds their role',
     answer: '403',
     shownBy: [
-      attacks('O5: a role does what it may and no more'),
+      attacks('O5: a role can do what it allows, and no more'),
       matrix(
         'every route has its row here',
         'O5: POST /api/operator/customer.credit is for owner and above',
-        'O5: another method, path or case of a route is no way around its role',
+        'O5: another method, path or letter case does not bypass a route’s role',
       ),
       shown(
         'operator/console/operator-api.test.ts',
@@ -91,7 +91,7 @@ export const consoleThreats: readonly Threat[] = [
         'O6: of all sites, origins, hosts and kinds of body only the console’s own page acts',
         'O6: a body that is too long, chunked, an array or no JSON is refused',
       ),
-      shown('browser/console.test.ts', 'O6: another site on this machine frames it, reads it and acts on it in vain'),
+      shown('browser/console.test.ts', 'O6: another site on this machine cannot frame it, read it or act on it'),
     ],
   },
   {
@@ -182,8 +182,8 @@ export const consoleThreats: readonly Threat[] = [
     answer: '401: a challenge is bound to one browser or session, and works once within five minutes',
     shownBy: [
       passkeys(
-        'O14: an assertion that is sent again signs nobody in',
-        'O14: an assertion for another browser, or one that is too old, signs nobody in',
+        'O14: a replayed assertion is refused',
+        'O14: an assertion for another browser, or an expired one, is refused',
       ),
     ],
   },
@@ -194,11 +194,11 @@ export const consoleThreats: readonly Threat[] = [
     answer: '401, and no such passkey is added',
     shownBy: [
       passkeys(
-        'O15: an assertion with another origin signs nobody in',
-        'O15: an assertion with a count that does not grow signs nobody in',
-        'O15: another key that names the same passkey signs nobody in',
+        'O15: an assertion with another origin is refused',
+        'O15: an assertion with a count that does not grow is refused',
+        'O15: another key that names the same passkey is refused',
         'O15: a passkey with no check of the user is not added',
-        'O15: a challenge to sign in or to prove adds no passkey, and one to add signs nobody in',
+        'O15: a challenge for a sign-in or a confirmation cannot add a passkey, and one for adding cannot sign in',
       ),
     ],
   },
@@ -209,8 +209,8 @@ export const consoleThreats: readonly Threat[] = [
       '429: after four failures, each further attempt has to wait twice as long, up to 15 minutes; the count is in the ledger',
     shownBy: [
       passkeys(
-        'O16: who guesses waits longer and longer; another address does not',
-        'O16: of guesses at once, one is looked at',
+        'O16: a guesser waits longer each time; another address does not',
+        'O16: of simultaneous guesses, one is checked',
       ),
       shown('operator/console/sessions-postgres.test.ts', 'O16: two processes count the tries of one address together'),
     ],
@@ -223,7 +223,7 @@ export const consoleThreats: readonly Threat[] = [
       passkeys(
         'O17: an operator who is removed or reset is signed out everywhere, and the passkey is forgotten',
         'O17: a lower role holds at once, for sessions that are open',
-        'O17: a link that gives less than the role of its operator adds no passkey, nor does one that names nobody',
+        'O17: a link with a lower role than its operator’s adds no passkey, nor does a link without a name',
       ),
       shown(
         'ledger/store/sqlite.test.ts',
@@ -309,8 +309,8 @@ export const consoleThreats: readonly Threat[] = [
       shown(
         'operator/sign-in/password.test.ts',
         ...[
-          'O23: who guesses from one address delays the operator neither elsewhere nor in a known browser there',
-          'O23: who guesses from many addresses is limited in total, whatever succeeds between, and delays no known browser',
+          'O23: guesses from one address delay the operator neither elsewhere nor in a known browser there',
+          'O23: guesses from many addresses are limited in total, even if attempts succeed in between, and delay no known browser',
           'O23: a known browser is limited too, and its cookie is of no use to another operator, changed, or after its time',
         ],
       ),

@@ -1,6 +1,6 @@
 import { shown, type Threat } from './threat.ts'
 
-/** What threatens the doors that take files, relay calls, and hand out keys and figures. */
+/** Threats to operations that accept files, relay calls, or return keys and metrics (D). */
 export const doorThreats: readonly Threat[] = [
   {
     id: 'D1',
@@ -10,7 +10,7 @@ export const doorThreats: readonly Threat[] = [
       shown(
         'service/form-attacks.test.ts',
         'D1: more parts than a form may have is refused, and the field named',
-        'D1: a part called like a part of every object is none',
+        'D1: a part with the name of an object’s built-in member is not one',
         'D1: a file called …',
       ),
       shown('service/http/body/parse-form.test.ts', 'D1: no bytes make it throw'),
@@ -69,8 +69,8 @@ export const doorThreats: readonly Threat[] = [
       shown('service/form-attacks.test.ts', 'D5: guessing the token of figures is blocked, and no other key is one'),
       shown(
         'service/upstreams.test.ts',
-        'D5: are for whoever has their token',
-        'D5: are not there where nobody wants them',
+        'D5: are served to callers with the token',
+        'D5: are not served unless configured',
         'D5: tell of requests, upstreams, ledger and holds, and of no caller',
       ),
       shown('service/config/read-config.test.ts', 'D5: an address of figures that others reach needs a token'),
@@ -92,9 +92,9 @@ export const doorThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'service/crypto-rpc.test.ts',
-        '§14 D7: a method of the node’s administration is refused, asks nobody and costs nothing',
-        '§14 D7: one bad method in a batch is refused, asks nobody and costs nothing',
-        '§14 D7: a batch in a batch is refused, asks nobody and costs nothing',
+        '§14 D7: a method of the node’s administration is refused, reaches no node and costs nothing',
+        '§14 D7: one bad method in a batch is refused, reaches no node and costs nothing',
+        '§14 D7: a batch in a batch is refused, reaches no node and costs nothing',
       ),
       shown(
         'engines/chain/json-rpc-node.test.ts',
@@ -107,18 +107,15 @@ export const doorThreats: readonly Threat[] = [
     threat: 'pages, search results and characters that contain instructions',
     answer: 'each is one line of JSON that its text cannot end; a character’s instructions are never shown',
     shownBy: [
-      shown(
-        'service/chat-web.test.ts',
-        'D8: what strangers wrote ends no line of what the model is told, and begins none',
-      ),
+      shown('service/chat-web.test.ts', 'D8: untrusted text neither ends nor begins a line of what the model reads'),
       shown('service/characters.test.ts', 'D8: shows all of it but its instructions'),
     ],
   },
   {
     id: 'D9',
-    threat: 'a key’s limit under a misspelt name, which would have no effect',
+    threat: 'a key’s limit under a misspelled name, which would have no effect',
     answer: '400 that suggests the right name; no key is created',
-    shownBy: [shown('service/accounts/keys.test.ts', 'D9: no misspelt period…')],
+    shownBy: [shown('service/accounts/keys.test.ts', 'D9: no misspelled period…')],
   },
   {
     id: 'D10',
@@ -129,7 +126,7 @@ export const doorThreats: readonly Threat[] = [
       shown(
         'host/workers/slots.test.ts',
         'one account never has all the slots, so another begins at once',
-        'accounts take turns, whoever came first with many tasks',
+        'accounts take turns, even if one came first with many tasks',
         'an account has a share of the line, which is full for it alone',
       ),
       shown(
@@ -147,8 +144,8 @@ export const doorThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'engines/upstreams/upstream-pool.test.ts',
-        'D11: whether an upstream is left out after failures, where a probe works…',
-        'D11: whom one fails asks the others first for a while, and nobody else does',
+        'D11: whether an upstream is taken out after failures, where a probe works…',
+        'D11: after a failure, that caller alone tries the other upstreams first for a while',
       ),
       shown('service/upstreams.test.ts', 'and answers of an open breaker block no account'),
     ],

@@ -1,6 +1,6 @@
 import { shown, type Threat } from './threat.ts'
 
-/** What threatens the service by what is sent to it over HTTP. */
+/** Threats to the service from requests over HTTP (G). */
 export const httpThreats: readonly Threat[] = [
   {
     id: 'G1',
@@ -117,7 +117,7 @@ export const httpThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'service/chat-left.test.ts',
-        'a stream whose reader leaves goes on unread, and is charged by the engine’s word',
+        'a stream whose reader leaves continues unread, and is charged by the engine’s usage',
         'is aborted 30 s after the reader left, and what it made is counted',
       ),
     ],
@@ -135,7 +135,7 @@ export const httpThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
-        'G11: no header makes a stranger another one',
+        'G11: no header makes an unidentified caller count as another one',
         'G11: other keys, and another spelling of a model, are under the same limit',
       ),
     ],
@@ -189,7 +189,7 @@ export const httpThreats: readonly Threat[] = [
         'build/supply-chain.test.ts',
         'G16: every package comes from the registry, with the hash of its bytes',
         'G16: a package that wants to run by being installed is known, and one alone may',
-        'G16: whoever installs farebox gets one package with it, of one version, and nothing runs',
+        'G16: installing farebox installs one dependency, in one version, and runs no script',
       ),
     ],
   },
@@ -204,7 +204,7 @@ export const httpThreats: readonly Threat[] = [
     id: 'G18',
     threat: 'large bodies of a caller who has not identified itself',
     answer: '413 above 64 KiB',
-    shownBy: [shown('service/body-room.test.ts', 'G18: whoever need not say who they are')],
+    shownBy: [shown('service/body-room.test.ts', 'G18: operations without credentials')],
   },
   {
     id: 'G19',

@@ -10,7 +10,7 @@ export const otherThreats: readonly Threat[] = [
       shown(
         'access/identity/identify.test.ts',
         'A1: 100 uses of one header at once are one success',
-        'A1: a nonce is used up for another process too, and as long as its message could serve',
+        'A1: a used nonce is refused by every process, for as long as its message is valid',
       ),
     ],
   },
@@ -90,7 +90,10 @@ export const otherThreats: readonly Threat[] = [
     threat: 'using up another wallet’s nonce',
     answer: 'a nonce counts only for the wallet that signed it',
     shownBy: [
-      shown('access/identity/identify.test.ts', 'A1: a nonce serves once a wallet, so nobody can use up another one’s'),
+      shown(
+        'access/identity/identify.test.ts',
+        'A1: a nonce is used once per wallet, so no wallet can use up another wallet’s nonce',
+      ),
     ],
   },
   {
@@ -101,7 +104,7 @@ export const otherThreats: readonly Threat[] = [
       shown(
         'access/identity/api-keys.test.ts',
         'A9: its secret is in no file of the store, and not in what lists show',
-        'A9: a copy of the database is worth nothing under another server secret',
+        'A9: a copy of the database is useless under another server secret',
         'A9: ends within a second when another process revokes it',
       ),
     ],
@@ -155,7 +158,7 @@ export const otherThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'service/chat-left.test.ts',
-        'a stream whose reader leaves goes on unread, and is charged by the engine’s word',
+        'a stream whose reader leaves continues unread, and is charged by the engine’s usage',
         'is aborted 30 s after the reader left, and what it made is counted',
       ),
     ],
@@ -167,7 +170,7 @@ export const otherThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'service/chat-evasion.test.ts',
-        'whatever an engine calls what it generated, who leaves has had it and pays for it',
+        'whatever an engine calls its output, a caller who leaves pays for it',
         'a cheap beginning makes nothing after it cheap',
       ),
     ],

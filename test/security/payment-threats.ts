@@ -3,7 +3,7 @@ import { shown, type Threat } from './threat.ts'
 const payments = 'payments'
 const here = shown(`${payments}/payment-threats.test.ts`)
 
-/** What threatens a top-up, from twins to caches. */
+/** Threats to top-ups (X). */
 export const paymentThreats: readonly Threat[] = [
   {
     id: 'X1',
@@ -32,7 +32,7 @@ export const paymentThreats: readonly Threat[] = [
       ),
       shown(
         `${payments}/payment-header.test.ts`,
-        'what was signed makes the key, and nothing else: however it is spelled, and told again after storing',
+        'only what was signed makes the key: in any spelling, and again after storing',
         'another nonce or payer makes another key and another id',
       ),
     ],
@@ -136,7 +136,7 @@ export const paymentThreats: readonly Threat[] = [
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
-        'X10, attack 18: a payment that a stranger brought to the chain is credited once',
+        'X10, attack 18: a payment that another party submitted is credited once',
         'it is credited even where the payer comes after it has expired',
         'what has arrived is what counts: another amount with the same nonce is credited as that amount',
       ),
@@ -149,7 +149,7 @@ export const paymentThreats: readonly Threat[] = [
     shownBy: [
       shown(
         `${payments}/confirmations.test.ts`,
-        'a transfer whose block the chain drops is never credited for that block, and is brought again',
+        'a transfer in a dropped block is not credited for that block, and is submitted again',
         'the completer counts too: one block short is not enough',
       ),
     ],
@@ -239,7 +239,7 @@ export const paymentThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'service/limits-rules.test.ts',
-        'X20 failures without an identity block the address, and nobody who identifies themselves',
+        'X20 failures without an identity block the address, and no identified caller',
       ),
     ],
   },

@@ -139,7 +139,7 @@ export const publishedAttacks: readonly Threat[] = [
       ),
       shown(
         `${payments}/svm-settling.test.ts`,
-        '17: who empties the wallet between check and settlement is refused, and costs us no fee',
+        '17: a payer who empties the wallet between check and settlement is refused, and costs us no fee',
       ),
     ],
   },
@@ -148,13 +148,10 @@ export const publishedAttacks: readonly Threat[] = [
     threat: 'another party submits the authorization first',
     answer: '200: the amount that arrived is credited to its payer, once',
     shownBy: [
-      shown(
-        `${payments}/top-up.test.ts`,
-        'X10, attack 18: a payment that a stranger brought to the chain is credited once',
-      ),
+      shown(`${payments}/top-up.test.ts`, 'X10, attack 18: a payment that another party submitted is credited once'),
       shown(
         `${payments}/confirmations.test.ts`,
-        'one that somebody else brought is taken on and credited later, though nobody asks again',
+        'one that another party submitted is picked up and credited later, without another request',
       ),
     ],
   },
@@ -186,7 +183,7 @@ export const publishedAttacks: readonly Threat[] = [
     shownBy: [
       shown(
         `${payments}/top-up.test.ts`,
-        'attack 21: a key without gas is our fault, is told to the operator, and mends itself',
+        'attack 21: a key without gas is reported to the operator, and payments resume by themselves',
       ),
       shown(`${payments}/local-facilitator.test.ts`, 'about a key whose gas runs out, in time'),
     ],
@@ -261,7 +258,7 @@ export const publishedAttacks: readonly Threat[] = [
     shownBy: [
       shown(
         `${payments}/svm-failures.test.ts`,
-        '28: a payee without an account of the token is told to the operator, and is no bad payment',
+        '28: a payee without a token account is reported to the operator, and does not make a payment bad',
       ),
     ],
   },

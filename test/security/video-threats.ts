@@ -1,6 +1,6 @@
 import { shown, type Threat } from './threat.ts'
 
-/** What threatens who pays for a video, and who makes it. */
+/** Threats to the customers and operators of video jobs (V). */
 export const videoThreats: readonly Threat[] = [
   {
     id: 'V1',
@@ -29,7 +29,7 @@ export const videoThreats: readonly Threat[] = [
     threat: 'a job that runs forever, or is in an unknown state',
     answer: 'polled for a day, then refunded once',
     shownBy: [
-      shown('service/video-attacks.test.ts', 'V3: one that runs for ever fails after a day, and is refunded once'),
+      shown('service/video-attacks.test.ts', 'V3: one that never ends fails after a day, and is refunded once'),
       shown('engines/job-engines.test.ts', 'V3: it is in a state that nobody knows (openai)'),
     ],
   },
@@ -87,11 +87,8 @@ export const videoThreats: readonly Threat[] = [
     threat: 'a consent that is stored without a job, or media fetched for a caller who cannot pay',
     answer: 'consent is stored with the job or not at all; nothing is fetched without the minimum credit',
     shownBy: [
-      shown('service/consent.test.ts', 'V9: nobody’s word is kept for a job that was not accepted'),
-      shown(
-        'engines/video-media/media-rules.test.ts',
-        'V9: a quote fetches nothing for somebody who could pay for nothing',
-      ),
+      shown('service/consent.test.ts', 'V9: no consent is stored for a job that was not accepted'),
+      shown('engines/video-media/media-rules.test.ts', 'V9: a quote fetches nothing for a caller without credit'),
     ],
   },
 ]

@@ -27,7 +27,7 @@ export const walletThreats: readonly Threat[] = [
     shownBy: [
       shown(
         'wallet/pay.test.ts',
-        'a service that asks for ever gets one payment a minute, and not beyond the day',
+        'a service that keeps asking gets one payment a minute, within the daily cap',
         'a service that takes the money and always says no gets the total at most',
       ),
     ],
@@ -58,7 +58,10 @@ export const walletThreats: readonly Threat[] = [
     answer: 'the same bytes are sent again; there is no second signature',
     shownBy: [
       shown('agent/paid-call.test.ts', 'a lost answer to a payment: the same bytes again, one signature, one credit'),
-      shown('agent/killed-process.test.ts', 'killed while paying: the same call goes on with the same signed payment'),
+      shown(
+        'agent/killed-process.test.ts',
+        'killed while paying: the same call continues with the same signed payment',
+      ),
     ],
   },
   {
@@ -87,7 +90,10 @@ export const walletThreats: readonly Threat[] = [
         'a folder that is swapped for a link to secrets between the check and the opening is not read',
         'a text that is saved as "../../wallet.json" replaces no file that is there',
       ),
-      shown('client/download.test.ts', 'what is no video is not kept, and a file that is there is never replaced'),
+      shown(
+        'client/download.test.ts',
+        'a file that is not a video is not kept, and an existing file is never replaced',
+      ),
     ],
   },
   {
@@ -98,7 +104,7 @@ export const walletThreats: readonly Threat[] = [
       shown('wallet/keys.test.ts', 'no print of a wallet, its errors or its records holds the key or a passphrase'),
       shown(
         'agent/mcp-command.test.ts',
-        'with a wallet and a named payee it pays for a chat; the key stands nowhere in what it says',
+        'with a wallet and a named payee it pays for a chat; the key is not in its output',
       ),
     ],
   },
@@ -145,7 +151,7 @@ export const walletThreats: readonly Threat[] = [
       ),
       shown(
         'agent/mcp-http-command.test.ts',
-        'it tells its address and where its token lies; who has read it is served, until it is stopped',
+        'it prints its address and its token’s file; clients with the token are served until it stops',
         'it does not start: an emptied token lets nobody in',
         'it does not start: a token that others can read',
       ),
@@ -180,7 +186,7 @@ export const walletThreats: readonly Threat[] = [
         'no key of the environment is written, shown or put into a command or a link',
         'a key that a user has written into our entry is not shown',
         'a broken file is left as it is, and the error names it and its line',
-        'a server of somebody else that has our name is neither changed nor removed',
+        'another server with our name is neither changed nor removed',
       ),
     ],
   },
@@ -231,14 +237,14 @@ export const walletThreats: readonly Threat[] = [
         'the link works once, and a wrong one leaves the right one as it is',
         'a server that is sent the cookie decides nothing',
         'a form of another site decides nothing',
-        'a name that somebody’s DNS points here sees nothing',
+        'a foreign host name that resolves to this machine is refused',
         'the image that a call sends, as long as it is the one that was asked about',
         'of an encrypted wallet is lifted by its passphrase alone',
       ),
       shown(
         'browser/open-wallet-page.test.ts',
         'words of others are texts: in a policy, a prompt, a model’s name, a receipt',
-        'another site frames it, reads it and decides on it in vain',
+        'another site cannot frame it, read it or decide on it',
       ),
     ],
   },

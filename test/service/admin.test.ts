@@ -15,7 +15,7 @@ const order = (body: unknown, token = adminToken) =>
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 
-test('a key with credit is made for whoever has the token', async () => {
+test('a key with credit is created for a caller with the token', async () => {
   const response = await order({ usd: '2.5', label: 'laptop' })
   expect(response.status).toBe(200)
   const { key } = (await response.json()) as { key: string }

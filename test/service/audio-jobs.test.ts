@@ -174,7 +174,7 @@ describe('§8.4 the life of a job', () => {
     expect((await charges('REFUND')).slice(before).map(({ amount }) => amount)).toEqual([30_000n])
   })
 
-  test('a file of a type that no job has is no verdict', async () => {
+  test('a file of an unsupported type does not decide a job', async () => {
     engine.verdict = async call => ({ ...(await finished(call)), mimeType: 'text/html' }) as JobProgress
     const job = { model: 'song', queue_id: await queued(ask) }
     await vi.waitFor(
@@ -197,7 +197,7 @@ describe('§8.4 the life of a job', () => {
     expect(second.headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('somebody else’s job, and one of the other type, are answered as none', async () => {
+  test('another account’s job, and one of the other type, are answered as unknown', async () => {
     const job = { model: 'song', queue_id: await queued(ask) }
     const stranger = await service.key(1)
     for (const path of ['retrieve', 'complete']) {
@@ -216,7 +216,7 @@ describe('§8.4 POST /audio/quote', () => {
     ['song', { duration_seconds: '10' }, 0.01],
     ['sound', { character_count: 7 }, 0.5],
     ['worded', { character_count: 1_500 }, 0.003],
-  ])('%s with %j costs %d, for anybody', async (model, size, quote) => {
+  ])('%s with %j costs %d, for every caller', async (model, size, quote) => {
     const response = await service.post('/audio/quote', { model, ...size })
     expect([response.status, await response.json()]).toEqual([200, { quote }])
   })
@@ -274,7 +274,7 @@ test.each(refusals)('%s is refused before anything is charged', async (_rule, bo
   expect(await charges('CHARGE')).toHaveLength(before)
 })
 
-test('too little credit, and nobody at all', async () => {
+test('too little credit, and no credentials', async () => {
   expect((await post('queue', ask, await service.key(0.01))).status).toBe(402)
   const response = await service.post('/audio/queue', ask)
   expect([response.status, response.headers.has('payment-required')]).toEqual([402, true])
@@ -291,7 +291,7 @@ test('§11.4, forty a minute and a hundred and twenty', async () => {
   expect(await last('retrieve', { model: 'song', queue_id: 'none' }, 1)).toBe('120')
 })
 
-test('§6.1 a model of music states what it takes', async () => {
+test('§6.1 a music model states what it accepts', async () => {
   const response = await service.request('/api/v1/models?type=music')
   const { data } = (await response.json()) as { data: { id: string; model_spec: object }[] }
   expect(data.find(({ id }) => id === 'song')?.model_spec).toMatchObject({

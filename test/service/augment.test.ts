@@ -76,7 +76,7 @@ describe('§15 POST /augment/search', () => {
     expect(web.asked[0]).toMatchObject({ query: 'fares', limit: 2 })
   })
 
-  test('ten results are asked for unless told, of the index that the caller wants', async () => {
+  test('ten results are requested by default, from the index that the caller names', async () => {
     await charged('/augment/search', { query: 'fares', search_provider: 'brave', unknown: 'member' })
     expect(web.asked[0]).toMatchObject({ limit: 10, provider: 'brave' })
   })
@@ -122,7 +122,7 @@ test.each([
   ['/augment/search', { query: 'fares', search_provider: 'other' }],
   ['/augment/scrape', {}],
   ['/augment/scrape', { url: 7 }],
-])('%s refuses %j for nothing', async (path, body) => {
+])('%s refuses %j without a charge', async (path, body) => {
   const { status, answer, lines } = await charged(path, body)
   expect([status, lines, web.asked]).toEqual([400, [], []])
   expect(answer).toHaveProperty('issues')
@@ -152,7 +152,7 @@ describe('the demonstration', () => {
     expect(page.content).toMatch(/^# The farebox wallet\n\nThis is a demonstration/)
   })
 
-  test('finds nothing about the world, and asks nobody for a page of it', async () => {
+  test('finds only its own pages, and fetches nothing', async () => {
     expect(await demo.search({ query: 'weather in Lisbon', limit: 10, signal })).toEqual([])
     await expect(demo.read({ url: 'https://example.com/', signal })).rejects.toThrow(
       'is not fetched by the demonstration',

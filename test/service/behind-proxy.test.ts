@@ -6,7 +6,7 @@ import type { Facilitator } from '#payments/facilitators/rail.ts'
 import { TopUps } from '#payments/top-ups/top-up.ts'
 import { adminToken, type OpenedService, openService, TestClock, testOption } from './open-service.ts'
 
-/** Everybody reaches the service by one proxy, on the machine of the service. */
+/** All callers reach the service through one proxy, on the same machine. */
 
 const metricsToken = 'the token of the figures'
 
@@ -30,7 +30,7 @@ test('§7.3 one client’s failures block that client alone', async () => {
   expect([await models(mallory), await models(ada)]).toEqual([429, 200])
 })
 
-test('a header from no trusted proxy frees nobody from the block', async () => {
+test('a header from an untrusted proxy does not lift the block', async () => {
   service = await open([])
   await fail({})
   expect((await service.request('/api/v1/models', { headers: from(ada) })).status).toBe(429)
@@ -52,7 +52,7 @@ test.each<[what: string, path: string, init: RequestInit]>([
   expect((await service.request(path, init)).status).toBe(200)
 })
 
-test('what an operator mistypes blocks nobody', async () => {
+test('an operator’s mistyped request blocks no caller', async () => {
   service = await open([])
   const headers = { authorization: `Bearer ${adminToken}` }
   for (let sent = 0; sent < 22; sent++)
@@ -129,7 +129,7 @@ test('offers do not use up the limit of their payments, and have one of their ow
   expect(await statusOf(topUp(payment(payer)))).toBe(200)
 })
 
-test('a payer has ten payments a minute, from wherever they come, and resends for nothing', async () => {
+test('a payer has ten payments a minute, from any address, and repeats for free', async () => {
   const { topUp, payment, clock } = await openPaid({ trustedProxies: ['127.0.0.1'] })
   const first = payment(payer)
   for (let sent = 0; sent < 12; sent++) expect(await statusOf(topUp({ ...first, ...from(ada) }))).toBe(200)

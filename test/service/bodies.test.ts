@@ -65,7 +65,7 @@ describe('S10, G7: a reader who stalls', () => {
     expect(ends).toEqual([false])
   })
 
-  test('is another than one who waits for a piece, or who has read all', async () => {
+  test('differs from one that waits for a chunk, or has read everything', async () => {
     const late = Promise.withResolvers<Uint8Array>()
     const ends: boolean[] = []
     const pieces = [Promise.resolve(bytes('a')), late.promise, Promise.resolve(null)]
@@ -88,7 +88,7 @@ describe('files', () => {
     folder = temporaryFolder('body')
   })
 
-  test('nothing is opened before somebody reads', async () => {
+  test('nothing is opened before the first read', async () => {
     const path = join(folder, 'file')
     const body = fileBody(() => createReadStream(path))
     // Written only now: a body that had opened its file before would not find it.

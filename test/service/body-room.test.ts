@@ -53,7 +53,7 @@ function held(key: string, bytes: number) {
 }
 
 describe('G17: bodies of requests under way have a share of the memory each, and all of them a bound', () => {
-  test('who sends more than a share at once is told to try again in a moment, and so is everybody where all is taken', async () => {
+  test('a caller that sends more than its share at once gets a short Retry-After, and so does every caller if all memory is taken', async () => {
     const first = held(ada, 60_000)
     await first.taken
     const own = await send(ada, 20_000)
@@ -70,7 +70,7 @@ describe('G17: bodies of requests under way have a share of the memory each, and
     expect((await send(ada, 60_000)).status).toBe(200)
   })
 
-  test('a refusal for want of room blocks nobody', async () => {
+  test('a refusal because of full memory does not count towards the block', async () => {
     const first = held(ada, 60_000)
     await first.taken
     for (let sent = 0; sent <= 20; sent++) expect((await send(ada, 20_000)).status).toBe(429)
@@ -80,7 +80,7 @@ describe('G17: bodies of requests under way have a share of the memory each, and
   })
 })
 
-describe('G18: whoever need not say who they are', () => {
+describe('G18: operations without credentials', () => {
   const anybodys = operations.filter(
     operation => operation.auth.length === 0 && 'body' in operation.request && bodyTypesOf(operation).includes('json'),
   )

@@ -57,7 +57,7 @@ const usdLimit = 'API key USD spend limit exceeded.'
 const stakingLimit = 'API key DIEM spend limit exceeded.'
 
 describe('a key with a budget', () => {
-  test('spends so much in its period, and is told which limit it met', async () => {
+  test('spends its limit in each period, and learns which limit it hit', async () => {
     const customer = await keyWith({ period: 'epoch', usd: '0.0015' })
     expect(await callsUntilRefused(customer)).toBe(3)
     const refused = await call(customer)
@@ -83,7 +83,7 @@ describe('a key with a budget', () => {
     expect((await call(other)).status).toBe(200)
   })
 
-  test('an account with too little credit is told so, and not of a limit', async () => {
+  test('an account with too little credit gets that error, and not one about a limit', async () => {
     const customer = await keyWith({ period: 'epoch', usd: '5' }, { usd: '0.0003' })
     const refused = await call(customer)
     expect([refused.status, await refused.json()]).toEqual([402, { error: expect.stringContaining('Insufficient') }])
@@ -113,7 +113,7 @@ describe('a key with a budget', () => {
       ],
     ],
   ]
-  test.each(periods)('a limit by the %s begins anew with its period of UTC', async (period, passed) => {
+  test.each(periods)('a limit by the %s starts again with its UTC period', async (period, passed) => {
     const customer = await keyWith({ period, usd: '0.0015' })
     expect(await callsUntilRefused(customer)).toBe(3)
     for (const [ms, anew] of passed) {
@@ -232,7 +232,7 @@ test.each([
   expect(await fixture.service.store.read.selectFrom('api_key').selectAll().execute()).toEqual([])
 })
 
-test('the budget of a key that is not there is a 400', async () => {
+test('the budget of an unknown key is a 400', async () => {
   expect((await order('keys/budget', { key: 'nobody', budget: null })).status).toBe(400)
 })
 

@@ -99,7 +99,7 @@ test.each<[path: string, body: () => object]>([
   ['/augment/scrape', () => ({ url: 'https://example.com/fares' })],
   ['/video/transcriptions', () => ({ url: 'https://files.example/a.mp4' })],
   ['/crypto/rpc/test-chain', () => ({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] })],
-])('whose caller leaves while its engine works is done to its end and charged: %s', async (path, body) => {
+])('whose caller leaves while its engine works is completed and charged: %s', async (path, body) => {
   service.clock.pass(60_000)
   const key = await service.key(5)
   const client = new AbortController()

@@ -120,7 +120,7 @@ describe('§6.3, §2.5 who may see characters', () => {
     expect((await signedIn('/characters', { as: solanaWallet(), nonce: 'b'.padStart(16, '0') })).status).toBe(200)
   })
 
-  test.each(paths)('%s: neither is told of both ways, and signs no money', async path => {
+  test.each(paths)('%s: a caller with neither learns of both ways, and signs no payment', async path => {
     const response = await get(path, '')
     expect(response.status).toBe(402)
     const body = DiscoveryRequired.parse(await response.json())
@@ -129,7 +129,7 @@ describe('§6.3, §2.5 who may see characters', () => {
     expect(response.headers.get('payment-required')).not.toBeNull()
   })
 
-  test('a wrong key is no wallet', async () => {
+  test('a wrong key does not count as a wallet', async () => {
     const response = await get('/characters', 'not-a-key')
     expect([response.status, await response.json()]).toEqual([401, { error: 'Authentication failed' }])
   })

@@ -1,4 +1,4 @@
-/** Work that was done while its ledger went away: nobody may be invited to buy it twice. */
+/** Work that was done during an outage of the ledger: no answer may invite a caller to buy it twice. */
 import OpenAI from 'openai'
 import { expect, onTestFinished, test } from 'vitest'
 import { chargeUnknown } from '#contract/errors/errors.ts'
@@ -54,7 +54,7 @@ test.each([
   },
 )
 
-test('a stream whose charge nobody knows ends with an event that says so, and one line of the log', async () => {
+test('a stream with an unknown charge ends with an event that says so, and one log line', async () => {
   const { service, chat, customer } = await fixture(true)
   const events = eventsOf(await (await chat(await customer(1), { stream: true })).text())
   expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({

@@ -48,7 +48,7 @@ describe('rejected before its engine is asked: nothing is held, nothing is charg
     expect((await fixture.ledger(customer.account)).charged).toBe(0n)
   })
 
-  test('a key that nobody knows', async () => {
+  test('an unknown key', async () => {
     const before = await holdsEver()
     expect((await fixture.chat({ key: 'fb_unknown', account: '' })).status).toBe(401)
     expect(await holdsEver()).toBe(before)
@@ -126,7 +126,7 @@ describe('complete', () => {
     }
   })
 
-  test('with nothing at all: it is no answer, and free', async () => {
+  test('with nothing at all: it is not an answer, and free', async () => {
     fixture.engine.play([])
     const customer = await fixture.customer(1)
     expect((await fixture.chat(customer, { stream: true })).status).toBe(500)

@@ -1,4 +1,4 @@
-/** Ways to get text that nobody pays for, each of which once worked. */
+/** Ways to get text without paying for it, each of which once worked. */
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { countPromptTokens, countTokens, RunningCount, tokenizedCharacters } from '#engines/tokens/count-tokens.ts'
@@ -20,7 +20,7 @@ afterAll(async () => {
 const thought = 'Step by step I work out the answer, which is forty-two. '
 const tokens = BigInt(countTokens(thought))
 
-describe('whatever an engine calls what it generated, who leaves has had it and pays for it', () => {
+describe('whatever an engine calls its output, a caller who leaves pays for it', () => {
   test.each<[member: string, delta: Record<string, unknown>]>([
     ['reasoning_content', { reasoning_content: thought }],
     ['reasoning', { reasoning: thought }],
@@ -113,7 +113,7 @@ describe('what an engine honestly reports is paid while there is credit, and not
     expect(await fixture.ledger(customer.account)).toMatchObject({ charged: 115_210n, writtenOff: 0n })
   })
 
-  test('members that nobody knows are part of what is held', async () => {
+  test('unknown members are part of the hold', async () => {
     const functions = [{ name: 'f', description: 'a long text to be summed up '.repeat(2_000) }]
     fixture.engine.play([{ text: 'ok' }, { usage: used(12_000, 1) }])
     const customer = await fixture.customer(10)

@@ -63,7 +63,7 @@ test('without a maximum a stream holds a fifth of the credit, and more of it ahe
   expect((await fixture.ledger(customer.account)).charged).toBe(7_020n)
 })
 
-test('the engine is told all that the credit pays for, as it cannot be told again', async () => {
+test('the engine gets the whole token limit that the credit pays for, because it cannot be raised later', async () => {
   fixture.engine.play([...manyWords(3), { usage: used(20, 3) }])
   const [some, plenty] = [await fixture.customer(0.02), await fixture.customer(100)]
   await (await fixture.chat(some, { stream: true })).text()

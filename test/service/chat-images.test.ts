@@ -222,7 +222,7 @@ test('more addresses than one request may name are refused before the first is a
   expect(text).toContain(`may contain ${namedMediaCount} URLs`)
 })
 
-test('nothing is fetched for who cannot pay', async () => {
+test('nothing is fetched for a caller who cannot pay', async () => {
   expect((await send(named(at()), await fixture.customer(0))).status).toBe(402)
   expect(orders).toEqual([])
 })

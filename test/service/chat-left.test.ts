@@ -53,7 +53,7 @@ async function chargedAfter(events: number, body: object = {}): Promise<bigint> 
   return charged()
 }
 
-describe('a stream whose reader leaves goes on unread, and is charged by the engine’s word', () => {
+describe('a stream whose reader leaves continues unread, and is charged by the engine’s usage', () => {
   test.each<[rule: string, beats: Beat[], events: number]>([
     ['just before its usage', [...sixWords, { usage: used(20, 9_000) }], 6],
     ['after a hidden thought, before its usage', [role, { text: 'Yes.' }, { usage: used(20, 9_000) }], 2],
@@ -139,7 +139,7 @@ describe('an engine that says nothing of its usage', () => {
     expect(await charged()).toBe(0n)
   })
 
-  test('goes no further than its hold once nobody reads', async () => {
+  test('generates no more than its hold covers once the caller has left', async () => {
     const more = Promise.withResolvers<void>()
     fixture.engine.play([
       { text: 'one' },

@@ -1,4 +1,4 @@
-/** A process that was paused for longer than a lease finds its hold ended by a sibling: nothing more is delivered for free. */
+/** A process that was paused for longer than a lease finds its hold ended by another process, and delivers nothing more for free. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
 import { checkpointMs, checkpointTokens, holdLeaseMs, holdRenewalMs, renewalTickMs } from '#ledger/bounds.ts'
@@ -64,7 +64,7 @@ async function lostStream() {
 
 const delivered = (events: readonly string[]) => events.filter(event => event.includes('" paid"')).length
 
-test('once a renewal has told that the hold is gone, the stream ends with an error and the engine stops', async () => {
+test('once a renewal finds the hold missing, the stream ends with an error and the engine stops', async () => {
   const { read, one } = await lostStream()
   fixture.service.clock.pass(holdRenewalMs)
   await tick('the renewal')

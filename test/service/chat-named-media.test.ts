@@ -109,7 +109,7 @@ test.each<[rule: string, what: Partial<FetchedFile> | FetchRefused, parts: objec
   expect([status, text, charged]).toEqual([400, expect.stringMatching(says), 0n])
 })
 
-test('the hold of a video is that of its bytes, and who cannot pay at all has nothing fetched', async () => {
+test('the hold of a video is computed from its bytes, and nothing is fetched for a caller who cannot pay', async () => {
   // A token for 32 characters of base64, at a micro-USD each.
   found = { bytes: boxes('isom', 1_200_000) }
   expect([(await send(videos, [video()], 0.03)).status, orders.length]).toEqual([402, 1])

@@ -1,4 +1,4 @@
-/** What our own limits cut is charged like what a caller left; what an engine spoils by itself is free. */
+/** An answer that our own limits cut off is charged as if the caller had left; an engine's own failure is free. */
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAiChat } from '#engines/openai/chat.ts'

@@ -264,7 +264,7 @@ test('the published tool is another way to ask for it', async () => {
   expect(server.seen[0]?.body).not.toHaveProperty('tools')
 })
 
-test('nobody is charged for more than 20 results, and none are said to be none', async () => {
+test('at most 20 results are charged, and a report of zero charges none', async () => {
   answer = asJson({ ...completion, citations: Array.from({ length: 90 }, (_, each) => `https://e.com/${each}`) })
   expect(await linesOf(() => chat({ model: 'gateway' }))).toEqual([[20n, 200_000n]])
   answer = asJson({ ...completion, citations: [] })

@@ -1,4 +1,4 @@
-/** What was paid for a chat before its answer, and what is owed of one that nobody waits for any more. */
+/** Charges of a chat before its answer, and the charge of a chat whose caller has left. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { inferenceFailed, invalidRequest, modelOverloaded } from '#contract/errors/errors.ts'
 import { audit } from '#ledger/audit/audit.ts'

@@ -160,7 +160,7 @@ const refused: [body: object, names: string][] = [
   [parts({ type: 'file', file: { file_data: 'data:text/plain;base64,AAAA' } }), 'does not accept file'],
 ]
 
-test.each(refused)('§5.1 refuses %o, by its name and for nothing', async (body, names) => {
+test.each(refused)('§5.1 refuses %o by name, without a charge', async (body, names) => {
   const customer = await fixture.customer(1)
   const response = await fixture.chat(customer, body)
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(names)])

@@ -1,7 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
 import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
 
-/** One thing that an engine does. */
+/** One step of an engine. */
 export type Beat =
   /** With `running` it says as well what was used until then. */
   | { text: string; choice?: number; running?: TokenUsage }

@@ -5,7 +5,7 @@ import { ScriptedWeb } from './scripted-web.ts'
 
 const web = new ScriptedWeb()
 
-describe('what cannot be done is refused by its name, for nothing', () => {
+describe('unsupported fields are refused by name, without a charge', () => {
   const { capabilities } = textModel()
   test.each<[what: string, options: object, model: object, words: string]>([
     ['a search of posts', { enable_x_search: true }, {}, 'enable_x_search: scripted has no search'],

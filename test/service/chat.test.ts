@@ -116,7 +116,7 @@ describe('chat completions', () => {
     expect(await response.json()).toHaveProperty('error')
   })
 
-  test('§5 no credentials: 402 that says how to get in, and asks nobody for money here', async () => {
+  test('§5 no credentials: a 402 that explains how to sign in, without payment options', async () => {
     const response = await service.post('/chat/completions', hello)
     expect(response.status).toBe(402)
     expect(await response.json()).toMatchObject({ x402Version: 2, accepts: [], extensions: { 'sign-in-with-x': {} } })

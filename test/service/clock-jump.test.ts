@@ -7,7 +7,7 @@ import { openService } from './open-service.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
 afterEach(() => void vi.useRealTimers())
 
-test('a stream outlives a sleep of its machine: its own lapsed lease is no dead process’s', async () => {
+test('a stream survives a sleep of its machine: its own lapsed lease is not that of a dead process', async () => {
   const gate = Promise.withResolvers<void>()
   const service = await openService({ chat: new DemoChat({ pause: () => gate.promise }) })
   const key = await service.key(5)

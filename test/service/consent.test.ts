@@ -78,7 +78,7 @@ const ask = async (body: object, key?: string) => {
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-describe('§3.2 who is asked', () => {
+describe('§3.2 which requests need consent', () => {
   const rules: [rule: string, body: () => object, roles: string[] | null][] = [
     ['text alone', () => ({}), null],
     ['an image of nobody', () => ({ image_url: nobody }), null],
@@ -146,7 +146,7 @@ describe('what was attested is not asked for again', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
-  test('V9: nobody’s word is kept for a job that was not accepted', async () => {
+  test('V9: no consent is stored for a job that was not accepted', async () => {
     const key = await service.key(5)
     const image_url = face()
     isRefusing = true
@@ -171,7 +171,7 @@ describe('what was attested is not asked for again', () => {
     expect((await ask({ image_url }, key)).status).toBe(409)
   })
 
-  test('a year later somebody is asked again', async () => {
+  test('a year later, consent is requested again', async () => {
     const key = await service.key(5)
     const image_url = face()
     expect((await ask({ image_url, consents: { seedance: agreed } }, key)).status).toBe(200)

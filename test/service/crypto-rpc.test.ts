@@ -4,7 +4,7 @@ import type { ChainNode, NodeCall } from '#engines/ports/engine.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
-/** Answers every call as the test says, and remembers what it was asked. */
+/** Answers every call as the test says, and records the calls. */
 class ScriptedNode implements ChainNode {
   asked: NodeCall[] = []
   answer: (method: string, index: number) => Promise<RpcResult> | RpcResult = () => ({ result: '0x1' })
@@ -61,7 +61,7 @@ const told = ({ headers }: Response) => [
 
 const lines = () => service.store.read.selectFrom('entry').selectAll().where('kind', '=', 'CHARGE').execute()
 
-test('§14 networks are told to anybody, sorted', async () => {
+test('§14 networks are listed for every caller, sorted', async () => {
   const response = await service.request('/api/v1/crypto/rpc/networks')
   expect([response.status, await response.json()]).toEqual([
     200,
@@ -119,14 +119,14 @@ const refused: [rule: string, body: unknown, says: string][] = [
   ['an id that is none', { ...call('eth_chainId'), id: {} }, 'id'],
   ['no call', 'eth_chainId', 'expected object'],
 ]
-test.each(refused)('§14 %s is refused, asks nobody and costs nothing', async (_rule, body, says) => {
+test.each(refused)('§14 %s is refused, reaches no node and costs nothing', async (_rule, body, says) => {
   const before = await lines()
   const { response, body: answer } = await post(body, await service.key(1))
   expect([response.status, JSON.stringify(answer).toLowerCase()]).toEqual([400, expect.stringContaining(says)])
   expect([node.asked.length, (await lines()).length]).toEqual([0, before.length])
 })
 
-test('§14 a network that is none is refused with those that are', async () => {
+test('§14 an unknown network is refused with the known ones', async () => {
   const { response, body } = await post(call('eth_chainId'), await service.key(1), {}, 'nowhere')
   expect([response.status, JSON.stringify(body)]).toEqual([
     400,

@@ -105,7 +105,7 @@ test.each(records)('of a model %s (%s, %s) the engine is told %j', async (model,
   expect(rest).toEqual(told)
 })
 
-test('who does not ask for it keeps the effort, and the thinking of the answer', async () => {
+test('a request without it keeps the effort, and the reasoning in the answer', async () => {
   answer = asJson(answered({ reasoning_content: 'hm' }))
   const body = await jsonOf(chat('switch', {}, { reasoning_effort: 'high' }))
   expect(server.seen[0]?.body).toMatchObject({ reasoning_effort: 'high' })

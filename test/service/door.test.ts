@@ -63,7 +63,7 @@ test('a 402 of a top-up offers what was set', async () => {
   expect(await answer.json()).toMatchObject({ accepts: [{ network: 'eip155:8453', amount: '5000000' }] })
 })
 
-test('it listens where it is told, and no longer once it is closed', async () => {
+test('it listens where configured, and no longer once it is closed', async () => {
   const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
   const { key } = await service.createKey({ usd: '1' })
   const address = `http://127.0.0.1:${port}/api/v1/chat/completions`
@@ -81,7 +81,7 @@ test('its folder belongs to one service until it is closed, and is found again',
   expect(answer.status).toBe(200)
 })
 
-test.each(['', 'five', '-1', '0x5', '1e3'])('%j is no credit to start with', async usd => {
+test.each(['', 'five', '-1', '0x5', '1e3'])('%j is not a valid initial credit', async usd => {
   await expect(service.createKey({ usd })).rejects.toThrow('is not an amount in USD')
 })
 

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 beforeEach(() => {
   isReady = true
-  // Nobody is blocked for what an earlier test was refused.
+  // Refusals of an earlier test block no caller.
   service.clock.pass(60_000)
 })
 
@@ -134,7 +134,7 @@ describe('an address (§2.7)', () => {
     expect((await got(path)).status).toBe(200)
   })
 
-  test('revoked it is gone, for whoever retrieves too, and revoking again is the same', async () => {
+  test('once revoked it is gone, for polling too, and revoking again is the same', async () => {
     const video = await finished()
     for (const status of [204, 204]) {
       expect((await service.request(video.path, { method: 'DELETE' })).status).toBe(status)
@@ -188,7 +188,7 @@ describe('delete_media_on_completion with an address', () => {
     expect((await got(video.path)).text).toBe(bytes.toString())
   })
 
-  test('said twice it is the same, and nobody else’s file goes', async () => {
+  test('repeated, it has the same effect, and deletes no other account’s file', async () => {
     const [video, other] = [await finished(), await finished()]
     await Promise.all([1, 2].map(() => retrieve(video, { delete_media_on_completion: true })))
     expect((await got(video.path)).status).toBe(200)

@@ -8,7 +8,7 @@ import { demoModels } from '#service/models/demo-models.ts'
 import type { EmbeddingModel, Model } from '#service/models/model.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
-/** Says what a test wants it to say, and remembers what it was asked. */
+/** Answers as the test says, and records the calls. */
 class ScriptedEmbeddings implements EmbeddingEngine {
   readonly carries = () => true
   asked: EmbeddingCall[] = []
@@ -179,7 +179,7 @@ test('the hold covers every count of the demonstration, whatever the texts', asy
   )
 })
 
-test('texts that share words lie nearer than strangers, also in fewer dimensions', async () => {
+test('texts that share words are nearer than others, also in fewer dimensions', async () => {
   const key = await service.key(1)
   const input = ['a cat sat on the mat', 'the cat sits on a mat', 'quarterly tax report of the company']
   for (const dimensions of [256, 64]) {

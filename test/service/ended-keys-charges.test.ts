@@ -104,7 +104,7 @@ const toEnd = async (reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   return Buffer.concat(pieces).toString()
 }
 
-test('its reader is told at once, and nothing more of the answer, while the engine goes on', async () => {
+test('its reader gets the error at once, and nothing more of the answer, while the engine continues', async () => {
   const more = Promise.withResolvers<void>()
   fixture.engine.play([...fourWords, { until: more.promise }, { text: ' secret' }, { usage: used(20, 9_000) }])
   const { customer, reader } = await endsAfter(4, revoke)
@@ -120,7 +120,7 @@ test('its reader is told at once, and nothing more of the answer, while the engi
   expect(await chargedTo(customer)).toBe(90_020n)
 })
 
-test('streams that go on unread count as left, so an account cannot begin any number of them', async () => {
+test('unread streams count as left, so an account cannot start any number of them', async () => {
   fixture.engine.play([...fourWords, 'silence'])
   const customer = await fixture.customer(100)
   const other = await otherKey(customer)
@@ -169,7 +169,7 @@ test('an engine that fails by itself meanwhile owes what was delivered, and noth
   }
 })
 
-test('under an Idempotency-Key the same is owed, and its key brings what was told', async () => {
+test('under an Idempotency-Key the charge is the same, and the key returns what was sent', async () => {
   fixture.engine.play([...fourWords, 'silence'], saysWhenAborted)
   const owner = await fixture.customer(10)
   const other = await otherKey(owner)

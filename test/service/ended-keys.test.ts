@@ -96,7 +96,7 @@ test('a stream of the Responses shape ends as failed', async () => {
   expect(await answer.text()).toMatch(/event: response\.failed\n.*revoked/)
 })
 
-test('a key that counts is looked at and left alone', async () => {
+test('a valid key is checked, and its stream continues', async () => {
   const more = Promise.withResolvers<void>()
   fixture.engine.play([{ text: 'one' }, { until: more.promise }, { text: ' two' }])
   const customer = await fixture.customer(1)

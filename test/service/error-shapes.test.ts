@@ -3,7 +3,7 @@ import { DetailedError, StandardError, TopUpError } from '#contract/errors/failu
 import { Listener } from '#service/http/listener.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
-/** The shapes of brief §2.4 and §7, wherever a request goes wrong. */
+/** The shapes of brief §2.4 and §7, wherever a request fails. */
 
 let service: OpenedService
 let key: string
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-describe('§2.4 a top-up that is no request has a code, a message and details', () => {
+describe('§2.4 an invalid top-up request has a code, a message and details', () => {
   const json = { 'content-type': 'application/json' }
   test.each<[sent: string, headers: Record<string, string>, body: string]>([
     ['half a body', json, '{x'],

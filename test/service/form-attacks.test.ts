@@ -53,7 +53,7 @@ test.each([
   expect([status, text]).toEqual([400, expect.stringContaining(says)])
 })
 
-test('D1: a part called like a part of every object is none', async () => {
+test('D1: a part with the name of an object’s built-in member is not one', async () => {
   const { status } = await parsed(
     `${part('name="__proto__"')}${part('name="constructor"')}${part(file)}--b--\r\n`,
     type,
@@ -140,6 +140,6 @@ test('D5: guessing the token of figures is blocked, and no other key is one', as
   for (const token of [key, adminToken]) expect((await ask(token)).status).toBe(401)
   for (let guess = 0; guess < 21; guess++) await ask(`guess ${guess}`)
   expect((await ask('another guess')).status).toBe(429)
-  // Whoever has the token is not kept out by those who guess from the same address.
+  // A caller with the token is not blocked by guesses from the same address.
   expect((await ask('of figures')).status).toBe(200)
 })

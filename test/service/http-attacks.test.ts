@@ -1,4 +1,4 @@
-/** What a caller may write wherever the service takes a text. */
+/** Hostile text in every place where the service accepts text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createKey } from '#access/keys/api-keys.ts'
 import { jsonDepth } from '#contract/limits.ts'
@@ -253,7 +253,7 @@ describe('limits', () => {
     'true-client-ip': `192.0.2.${index}`,
   })
 
-  test('G11: no header makes a stranger another one', async () => {
+  test('G11: no header makes an unidentified caller count as another one', async () => {
     const fail = (index: number) =>
       service.request('/api/v1/chat/completions', { method: 'POST', headers: spoofs(index), body: '{}' })
     for (let index = 0; index < 21; index++) await fail(index)

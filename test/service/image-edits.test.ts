@@ -163,7 +163,7 @@ describe.each(paths)('POST %s', (path, body, failed) => {
     expect(fixture.service.logged.pop()?.level).toBe('warn')
   })
 
-  test('a format whose package is missing is free and no failure to try again; the operator reads what to install', async () => {
+  test('a format whose package is missing is free and not retryable; the log says what to install', async () => {
     const problem = 'Reading an image of the type jpeg needs the package sharp, which does not load: npm install sharp'
     fixture.engine.result = () => Promise.reject(new PackageMissing(problem))
     const { response, lines } = await fixture.send(path, body())
@@ -199,7 +199,7 @@ describe.each(paths)('POST %s', (path, body, failed) => {
     expect((await again({ prompt: 'another', model: 'demo' })).response.status).toBe(422)
   })
 
-  test('nobody in particular is told how to pay, and another type of content is refused', async () => {
+  test('a request without credentials is told how to pay, and another content type is refused', async () => {
     const headers = { 'content-type': 'application/json' }
     const unknown = await fixture.service.request(`/api/v1${path}`, {
       method: 'POST',

@@ -11,7 +11,7 @@ import type {
 } from '#engines/ports/media-engines.ts'
 import type { ImageInputModel, UpscaleModel } from '#service/models/model.ts'
 
-/** Of the kinds that an engine answers: enough for whoever looks at the first bytes alone. */
+/** In the formats that an engine returns: enough to detect the type from the first bytes. */
 export const madeBytes: Readonly<Record<ImageFormat, Buffer>> = {
   png: Buffer.from('89504e470d0a1a0a00', 'hex'),
   jpeg: Buffer.from('ffd8ffe000104a46', 'hex'),

@@ -172,7 +172,7 @@ test.each(refusals)('§7.1 %s is refused, and nothing is charged', async (_rule,
   expect([lines, engine.asked.length - asked]).toEqual([[], 0])
 })
 
-test('§7.1 hints that a model has no choice for, and a seed of nobody’s choice, are taken', async () => {
+test('§7.1 hints that a model cannot use, and a default seed, are accepted', async () => {
   const hints = { steps: 30, cfg_scale: 7, lora_strength: 50, hide_watermark: true, seed: 0, inpaint: null }
   const { response } = await charged(await service.key(1), { ...body, model: 'plain', ...hints })
   expect(response.status).toBe(200)

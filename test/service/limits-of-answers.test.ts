@@ -15,7 +15,7 @@ import { textModel } from './models/example-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 import { walk, walkedRequests } from './walk-operations.ts'
 
-/** Brief §8.4: the limits stand on every answer to somebody who identified themselves, and on every top-up. */
+/** Brief §8.4: every answer to an identified caller, and every top-up, shows the limits. */
 
 const requests = ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests']
 const tokens = ['x-ratelimit-limit-tokens', 'x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens']
@@ -24,7 +24,7 @@ const headersFor = ({ limit }: Operation) => [...requests, 'x-ratelimit-type', .
 
 const shown = (answer: Response) => [...answer.headers.keys()].filter(name => name.startsWith('x-ratelimit-')).sort()
 
-describe('§8.4 the limits stand on every answer', () => {
+describe('§8.4 every answer shows the limits', () => {
   let service: OpenedService
   let key: string
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('§8.4 the limits stand on every answer', () => {
       expect(await figures()).toEqual([requestsPerMinute, requestsPerMinute, tokensPerMinute, tokensPerMinute])
   })
 
-  test('a refusal that names a model shows how that model’s limits stand', async () => {
+  test('a refusal that names a model shows the state of that model’s limits', async () => {
     service.clock.pass(60_000)
     const hello = { model: 'demo-chat', messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 }
     expect((await service.post('/chat/completions', hello, key)).status).toBe(200)
@@ -58,7 +58,7 @@ describe('§8.4 the limits stand on every answer', () => {
     expect([refused.status, refused.headers.get('x-ratelimit-remaining-requests')]).toEqual([400, '499'])
   })
 
-  test('without a credential nobody is told of a count', async () => {
+  test('without a credential, no count is reported', async () => {
     expect(shown(await service.request('/api/v1/models'))).toEqual([])
     expect(shown(await service.request('/api/v1/models', { headers: { authorization: 'Bearer nothing' } }))).toEqual([])
   })

@@ -103,7 +103,7 @@ describe('limits through the front door', () => {
     expect(await (await ask()).text()).toContain('Too many failed attempts')
   })
 
-  test('X20 failures without an identity block the address, and nobody who identifies themselves', async () => {
+  test('X20 failures without an identity block the address, and no identified caller', async () => {
     service = await openService()
     const key = await service.key(1)
     for (let sent = 0; sent < 21; sent++) await service.post('/chat/completions', hello)

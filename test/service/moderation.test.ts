@@ -92,7 +92,7 @@ describe('with a moderator', () => {
     expect(contentHeaders(response).slice(2)).toEqual(['true', 'true'])
   })
 
-  test('an image that could not be looked at is neither sold nor charged', async () => {
+  test('an image that could not be checked is neither delivered nor charged', async () => {
     findings = [new Error('the thread ended')]
     const { response, charges, bytes } = await send('/image/generate', generate)
     expect([response.status, charges]).toEqual([503, 0])
@@ -176,7 +176,7 @@ describe('the local moderator', { timeout: 60_000, tags: ['engines'] }, () => {
     expect(await wary.judge(image, signal)).toEqual(adult)
   })
 
-  test('says what is no image', async () => {
+  test('reports what is not an image', async () => {
     await expect(certain.judge(Buffer.from('no image'), signal)).rejects.toThrow(/unsupported image format/)
   })
 })

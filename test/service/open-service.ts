@@ -102,7 +102,7 @@ export interface OpenServiceOptions {
   moderator?: Moderator
   settings?: Partial<ServiceSettings>
   folder?: string
-  /** Makes figures, at /metrics for whoever has this token. */
+  /** Collects metrics, at /metrics for callers with this token. */
   metricsToken?: string
   /** So many customers have figures of their own. */
   metricsCustomers?: number

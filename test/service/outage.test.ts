@@ -1,4 +1,4 @@
-/** Ledger that are away: what callers are told, and what the log says. */
+/** A ledger outage: what callers get, and what is logged. */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -69,7 +69,7 @@ async function expectComeAgain(response: Response): Promise<void> {
 }
 
 // Most of their time they wait for what a store waits, so they do it side by side.
-describe.concurrent('a ledger that is away', () => {
+describe.concurrent('a ledger that does not answer', () => {
   test('a SQLite file that takes no writes: paid calls are told to try again in a moment, records go on, and two lines tell of it', async () => {
     const { folder, service, key, lines, close } = await opened()
     const other = new DatabaseSync(join(folder, 'farebox.db'))
@@ -93,7 +93,7 @@ describe.concurrent('a ledger that is away', () => {
   }, 120_000)
 
   withPostgres('a PostgreSQL server that is gone', cluster => {
-    test('reads and paid calls are told to try again in a moment, and two lines tell of it', async () => {
+    test('reads and paid calls get a short Retry-After, and two log lines report it', async () => {
       const { service, key, lines, close } = await opened(cluster().url)
       await cluster().kill()
       let isAnswered = false
@@ -124,7 +124,7 @@ describe('the log of an outage', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  test('is one line when the ledger goes, one a minute while they are away, and one when they are back', async () => {
+  test('is one line when the ledger becomes unreachable, one a minute meanwhile, and one when it is back', async () => {
     const { log, lines } = recorded()
     let isAway = true
     const commit = async () => {
@@ -200,7 +200,7 @@ test.each([
   expect(failedAnswer(topUp, error).status).toBe(status)
 })
 
-test('a top-up that meets ledger that are away keeps its shape, and says to send the same payment', () => {
+test('a top-up during an outage of the ledger keeps its shape, and says to send the same payment', () => {
   const { body, headers, retry } = failedAnswer(topUp, storeError('unreachable'))
   expect([headers['retry-after'], retry, body]).toEqual([
     ...['5', 'same-payload'],

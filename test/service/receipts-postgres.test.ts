@@ -21,7 +21,7 @@ withPostgres('receipts of two processes on PostgreSQL', cluster => {
   const read = async (fixture: KeyFixture, path: string) =>
     (await fixture.opened.request(`/api/v1/farebox${path}`, { headers: { authorization: `Bearer ${bearer}` } })).json()
 
-  test('are the same from either, whoever charged, and so are the keys', async () => {
+  test('are the same from either process, whichever charged, and so are the keys', async () => {
     const headers = { 'x-farebox-want-receipt': 'true' }
     const answers = [await first.ask(bearer, { headers }), await second.ask(bearer, { headers })]
     const receipts = answers.map(answer => answer.headers.get('x-farebox-receipt'))

@@ -224,7 +224,7 @@ describe('a video', () => {
   })
 })
 
-describe('whose they are', () => {
+describe('which account they belong to', () => {
   test.each([
     ['somebody else', async () => fixture.opened.key(1), 404],
     ['nobody', async () => 'fb_wrong', 401],
@@ -295,7 +295,7 @@ describe('keys', () => {
     expect((await publishedKeys()).map(({ kid }) => kid)).toEqual([newest.id, expect.any(String)])
   })
 
-  test('come from the secret alone, and are no other service’s', () => {
+  test('derive only from the secret, and differ between services', () => {
     const [one, same, other] = ['a secret', 'a secret', 'b secret'].map(secret => new SigningKey(secret))
     expect(one?.sign({ a: 1 })).toBe(same?.sign({ a: 1 }))
     expect(one?.id).not.toBe(other?.id)
@@ -333,7 +333,7 @@ test('a charge is answered though its receipt cannot be made, and has it later',
     storeBefore: real => ({
       read: new Proxy(real.read, {
         get(target, name) {
-          if (name === 'selectFrom' && isAway) throw new Error('The books are away.')
+          if (name === 'selectFrom' && isAway) throw new Error('The ledger is unreachable.')
           const member = Reflect.get(target, name, target)
           return typeof member === 'function' ? member.bind(target) : member
         },

@@ -103,8 +103,8 @@ describe('the pages', () => {
   })
 })
 
-describe('answers lead to the pages', () => {
-  test('a call without credentials is told where keys and documents are', async () => {
+describe('answers link to the pages', () => {
+  test('a call without credentials gets links to keys and documents', async () => {
     const refused = await opened.post('/chat/completions', exampleBody('createChatCompletion'))
     const { authOptions } = DiscoveryRequired.parse(await refused.json())
     for (const link of [authOptions.apiKey.getKey, authOptions.apiKey.docs, authOptions.x402Wallet.docs])

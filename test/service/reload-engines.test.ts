@@ -76,7 +76,7 @@ describe('before callers', () => {
   const chat = (model: string, more: object = {}) =>
     service.post('/chat/completions', { model, messages: [{ role: 'user', content: 'hi' }], ...more }, key)
 
-  test('a stream of a replaced model goes on to its end, and only then its engine is ended', async () => {
+  test('a stream of a replaced model runs to its end, and only then is its engine closed', async () => {
     const streamed = await chat('one', { stream: true })
     service.service.reload({ models: opened('two') })
     const other = await chat('two')
@@ -86,7 +86,7 @@ describe('before callers', () => {
     await expect.poll(() => ended).toEqual(['one'])
   })
 
-  test('a model that is sold on is not ended, and one that nobody uses is ended at once', async () => {
+  test('a model that stays on sale is not closed, and an unused one is closed at once', async () => {
     const [kept, gone] = [opened('kept'), opened('gone')]
     service.service.reload({ models: [...kept, ...gone] })
     service.service.reload({ models: kept })

@@ -63,7 +63,7 @@ models:
     upstreams: [{ engine: demo }]
 `
 
-test('figures of upstreams go on over a reload', async () => {
+test('upstream metrics continue after a reload', async () => {
   const kept = new Map<string, unknown>()
   const keep = <Engine>(name: string, make: () => Engine): Engine => {
     if (!kept.has(name)) kept.set(name, make())

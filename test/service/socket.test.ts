@@ -102,7 +102,7 @@ describe('a body', () => {
     expect(await body.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
   })
 
-  test('that breaks off holds nothing, and is nobody’s fault', async () => {
+  test('that breaks off holds nothing, and counts as no failure', async () => {
     const key = await opened.key(1)
     const answers: Promise<Response>[] = []
     listener.serve((request, bindings) => {

@@ -1,4 +1,4 @@
-/** Streamed speech costs what its engine was asked to speak, whoever is left to hear it. */
+/** Streamed speech costs what its engine was asked to speak, even if the caller has left. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import { audit } from '#ledger/audit/audit.ts'
@@ -58,7 +58,7 @@ async function begin(input = sentence) {
   return { answer, client, spoken, keyId: record?.id ?? '', account: record?.account ?? '' }
 }
 
-/** A way for nobody to be left who hears it. */
+/** A way to leave the stream. */
 type Leaving = (begun: Awaited<ReturnType<typeof begin>>) => Promise<void>
 
 const callerLeaves: Leaving = async ({ client }) => client.abort()

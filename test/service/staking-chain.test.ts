@@ -60,7 +60,7 @@ test.each([
 })
 
 test.each([
-  ['an address that is none', { contract: '0x12' }],
+  ['an invalid address', { contract: '0x12' }],
   ['decimals below zero', { contract, decimals: -1 }],
   ['decimals that no token has', { contract, decimals: 77 }],
 ])('%s is refused at the start', async (_rule, options) => {

@@ -165,7 +165,7 @@ describe('§5.4 one staked token gives 1 USD a day', () => {
     expect([data.accessPermitted, data.balances]).toEqual([true, { USD: 0, DIEM: 2 }])
   })
 
-  test('a customer without a wallet has none, and nobody asks the chain for them', async () => {
+  test('a customer without a wallet has none, and the chain is not asked', async () => {
     const customer = await fixture.customer(1)
     const answer = await fixture.chat(customer)
     expect(answer.headers.get(balanceDiem.name)).toBe('0.000000')

@@ -1,4 +1,4 @@
-/** What a suspended customer is answered, what ends, and what stays possible; the ledger alone decides, without a cache. */
+/** What a suspended customer gets, what ends, and what stays possible; the ledger alone decides, without a cache. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
@@ -102,7 +102,7 @@ test('the balance and the key can still be read', async () => {
   expect((await fixture.service.request('/api/v1/api_keys/rate_limits', init)).status).toBe(200)
 })
 
-test('a job ends at its next renewal and its quote is given back, and nobody else’s does', async () => {
+test('a job ends at its next renewal and its quote is refunded; jobs of other customers continue', async () => {
   vi.useRealTimers()
   const running = async () => ({ state: 'running', engineState: { at: 'engine' } }) as const
   const service = await openService({ video: { carries: () => true, start: running, poll: running } })

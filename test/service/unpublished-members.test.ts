@@ -1,4 +1,4 @@
-/** Brief §1.4: members that nobody knows are tolerated; which of them an engine gets is its operator's to say. */
+/** Brief §1.4: unknown members are accepted; the operator decides which of them an engine gets. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   asEvents,

@@ -1,4 +1,4 @@
-/** What a caller may say of the server that works for them, and what that server may say to a caller. */
+/** Attacks by callers on the choice of an upstream, and by upstreams on callers. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { asJson, completion, type Upstream, upstream } from '../engines/openai/upstream.ts'
 import { configuredModels } from './config/configured-models.ts'

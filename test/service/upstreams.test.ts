@@ -72,7 +72,7 @@ models:
 afterEach(() => {
   answers.length = 0
   for (const { seen } of servers) seen.length = 0
-  // Whoever was left out gets its trial in the next test.
+  // An upstream that was taken out gets its trial in the next test.
   clock.pass(100 * leaveOutMs)
 })
 afterAll(async () => {
@@ -227,7 +227,7 @@ describe('figures', () => {
   const figures = (authorization?: string) =>
     service.request('/metrics', authorization ? { headers: { authorization } } : {})
 
-  test('D5: are for whoever has their token', async () => {
+  test('D5: are served to callers with the token', async () => {
     expect([(await figures()).status, (await figures('Bearer wrong')).status]).toEqual([401, 401])
     const response = await figures(`Bearer ${token}`)
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -256,7 +256,7 @@ describe('figures', () => {
     expect(text).not.toContain(key)
   })
 
-  test('D5: are not there where nobody wants them', async () => {
+  test('D5: are not served unless configured', async () => {
     const plain = await openService()
     expect((await plain.request('/metrics')).status).toBe(404)
     await plain.close()

@@ -1,4 +1,4 @@
-/** Jobs of engines that say the same for ever, and of processes that all look after them. */
+/** Jobs whose engine always reports the same state, and jobs that several processes poll. */
 import { afterEach, expect, test } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
 import type { JobProgress } from '#engines/ports/media-engines.ts'
@@ -41,7 +41,7 @@ test('V2: a job that runs for three hours is neither refunded nor begun again, a
   await expect.poll(() => refunds(fixture), { timeout: 20_000 }).toEqual([{ request: job }])
 }, 60_000)
 
-test('V3: one that runs for ever fails after a day, and is refunded once', async () => {
+test('V3: one that never ends fails after a day, and is refunded once', async () => {
   const fixture = await open()
   const key = await fixture.opened.key(1)
   const queued = await queue(fixture, key)

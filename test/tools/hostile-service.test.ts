@@ -1,4 +1,4 @@
-/** Whatever a service answers, its words reach a model bounded and marked as data, in the words of every tool and in its structure. */
+/** Whatever a service answers, its text reaches a model limited in length and marked as data, in every tool's text and structure. */
 import { expect, test } from 'vitest'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { runTool } from '#toolkit/run-tool.ts'

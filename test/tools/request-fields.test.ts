@@ -1,4 +1,4 @@
-/** Each field of an operation can be sent through its tool, or stands here with why not; and a tool takes nothing else. */
+/** Each field of an operation can be sent through its tool, or is listed here with the reason; and a tool accepts nothing else. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createSpeech, createTranscription, createVoice, queueAudio } from '#contract/operations/audio.ts'

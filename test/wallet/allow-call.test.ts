@@ -5,7 +5,7 @@ import { openState } from '#wallet/records/state.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { sampleWallet, usd } from './sample-wallet.ts'
 
-/** A wallet, and calls of 2 USD unless told, each an attempt of its own unless told. */
+/** A wallet, and calls of 2 USD by default, each a separate attempt by default. */
 async function setUp() {
   const sample = await sampleWallet()
   const { wallet, folder, clock } = sample

@@ -76,7 +76,7 @@ test.each<[what: string, changes: Partial<PaymentOption>]>([
   })
 })
 
-test('on Solana: a payee nobody knows asks, and letters of another case are another payee', () => {
+test('on Solana: an unknown payee needs approval, and another letter case is another payee', () => {
   expect(decided([solanaOption({ payTo: stranger })])).toMatchObject({
     kind: 'needs_approval',
     facts: { kind: 'payee' },

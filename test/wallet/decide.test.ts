@@ -140,7 +140,7 @@ const rows: Row[] = [
   ['a decimal amount', offer({ amount: '5.0' }), refuses('amount-text')],
   ['an amount of nothing', offer({ amount: '0' }), refuses('amount-text')],
   ['an amount that is a number', { accepts: [{ ...option(), amount: 5_000_000 as never }] }, refuses('amount-text')],
-  ['an authorisation of a year', offer({ maxTimeoutSeconds: 31_536_000 }), refuses('authorization-lifetime')],
+  ['an authorization of a year', offer({ maxTimeoutSeconds: 31_536_000 }), refuses('authorization-lifetime')],
   ['of ten minutes and a second', offer({ maxTimeoutSeconds: 601 }), refuses('authorization-lifetime')],
   ['of ten minutes', offer({ maxTimeoutSeconds: 600 }), pays(5)],
   ['of no time', offer({ maxTimeoutSeconds: 0 }), refuses('authorization-lifetime')],

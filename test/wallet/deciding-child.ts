@@ -1,4 +1,4 @@
-/** Decides something in a wallet's records, and takes its time: says when it is inside, and writes when it leaves. */
+/** Makes a slow decision in a wallet's records: prints when it has begun, and writes when it ends. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openState } from '#wallet/records/state.ts'

@@ -1,4 +1,4 @@
-/** What the owner's own node on Base knows: what the wallet holds, and that a refused payment can never be taken any more. */
+/** What the owner's own Base node shows: the wallet's balance, and that a refused payment can no longer be collected. */
 import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { usdcAbi } from '#local/token/usdc.generated.ts'
@@ -79,7 +79,7 @@ describe('what the wallet does not hold is not signed', () => {
     expect(await refusalOf(wallet.pay(offered(), no))).toBe(rule)
   })
 
-  test('nobody is asked about a payee that could not be paid', async () => {
+  test('a payee that could not be paid asks for no approval', async () => {
     const { wallet } = await walletWith(0n, { payees: [] })
     expect(await refusalOf(wallet.pay(offered(), no))).toBe('funds')
     expect(await wallet.approvals.list('pending')).toEqual([])

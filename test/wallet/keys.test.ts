@@ -174,7 +174,7 @@ test('no print of a wallet, its errors or its records holds the key or a passphr
   for (const name of ['agent.db', 'agent.db-wal']) prints.push(readFileSync(join(folder, name), 'latin1'))
   prints.push(Buffer.from(header, 'base64').toString(), ...service.received.map(each => atob(each)))
   for (const print of prints) expect(print.toLowerCase()).not.toContain(secret.slice(0, 16))
-  // A signature is a bearer secret until it is answered: nobody is shown it.
+  // A signature is a bearer secret until it is answered, so it is never shown.
   const signature = JSON.parse(atob(service.received[0] ?? '')).payload.signature
   expect(
     JSON.stringify([wallet.receipts(9), error], (_, member) => (typeof member === 'bigint' ? 0 : member)),

@@ -12,7 +12,7 @@ import { fileStore, type OpenTestStore, postgresStore, type TestStore } from './
 
 const dayMs = 86_400_000
 
-/** A token's contract: takes an authorisation once, and none that has run out. */
+/** A token's contract: takes an authorization once, and none that has run out. */
 function chain(now: () => number) {
   const taken = new Map<string, { atMs: number; amount: bigint }>()
   return {
@@ -116,7 +116,7 @@ async function capsHold(store: TestStore, actions: readonly Action[]): Promise<v
   expect(sum(taken)).toBeLessThanOrEqual(usd(20))
   for (const { atMs } of taken)
     expect(sum(taken.filter(other => other.atMs <= atMs && other.atMs > atMs - dayMs))).toBeLessThanOrEqual(usd(10))
-  // Every payment has an end that needs nobody: a day later an honest service can tell.
+  // Every payment ends without a user: a day later an honest service knows the outcome.
   await store.advance(dayMs)
   await wallet.recover(sender(token, wallet.address, 'honest'))
   expect((await wallet.status()).openPayments).toEqual([])
@@ -154,7 +154,7 @@ class SleepyKey extends EvmKey {
   }
 }
 
-test('whoever sleeps through its turn signs for nothing', async () => {
+test('a process that sleeps through its turn signs nothing', async () => {
   const { wallet, clock, folder, dispose } = await sampleWallet()
   const service = fakeService(wallet.address, 'credit')
   const sleepy = new SleepyKey(async () => {
@@ -172,7 +172,7 @@ test('whoever sleeps through its turn signs for nothing', async () => {
   dispose()
 })
 
-test('whoever sleeps while it sends leaves the payment to the one that took over', async () => {
+test('a process that sleeps while it sends leaves the payment to its successor', async () => {
   const { wallet, clock, folder, dispose } = await sampleWallet()
   const { wallet: other } = await sampleWallet({}, { stateFolder: folder, clock })
   const service = fakeService(wallet.address, 'credit')

@@ -1,5 +1,5 @@
 /**
- * Pays after a 402 until it is refused or killed: `FOLDER ROUNDS SETTLED [KILL]`, each authorisation that left as a line in
+ * Pays after a 402 until it is refused or killed: `FOLDER ROUNDS SETTLED [KILL]`, each authorization that left as a line in
  * the file SETTLED. KILL is `before N`, `after N` (the N-th decision), `looked N` (the N-th look at how far the journal has
  * come, before it is noted), `syncing N` (a file of its note written, and under no name
  * yet or not safe under it) or `sending`, `settled`: where the process

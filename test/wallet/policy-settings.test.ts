@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { policyOf } from '#agent/settings/wallet-settings.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
 
-test('a setting that a policy does not have is told, because a misspelt cap would hold nothing', () => {
-  const misspelt = { serviceUrl: 'https://s.example', maxPaymntUsd: '2' }
-  expect(() => readPolicy(misspelt)).toThrow(/maxPaymntUsd is not a setting/)
-  expect(() => readPolicy(misspelt)).toThrow(
+test('a setting that a policy does not have is told, because a misspelled cap would hold nothing', () => {
+  const misspelled = { serviceUrl: 'https://s.example', maxPaymntUsd: '2' }
+  expect(() => readPolicy(misspelled)).toThrow(/maxPaymntUsd is not a setting/)
+  expect(() => readPolicy(misspelled)).toThrow(
     expect.objectContaining({ nextStep: expect.stringContaining('maxPaymentUsd') }),
   )
 })

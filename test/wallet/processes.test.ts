@@ -33,7 +33,7 @@ async function run({ folder, rounds = 1, settled = settledPath(folder), kill = [
 
 const settledPath = (folder: string): string => join(folder, 'settled.txt')
 
-/** What the service has taken, by nonce: the same authorisation counts once, as on a chain. */
+/** What the service has taken, by nonce: the same authorization counts once, as on a chain. */
 function settledIn(folder: string): Set<string> {
   const path = settledPath(folder)
   if (!existsSync(path)) return new Set()
@@ -143,7 +143,7 @@ test.each(kills)('killed %s %s, every payment ends and none is doubled', { timeo
   const recovered = await wallet.recover(send)
   const nonces = new Set([...settledIn(folder)].map(line => line.split(' ')[0]))
   for (const header of sent) nonces.add(readHeader(header).authorization.nonce)
-  // Whatever had left is the payment that was recovered: the very same authorisation.
+  // Whatever had left is the payment that was recovered: the very same authorization.
   expect(nonces.size).toBeLessThanOrEqual(1)
   expect(recovered.map(payment => payment.state)).toEqual(recovered.map(() => 'confirmed'))
   if (!wasKilled) expect(before).toBe(1)

@@ -158,7 +158,7 @@ function refusalsContract(openStore: OpenTestStore): void {
     expect(await refusals()).toMatchObject([{ rule: 'denied', times: 2 }])
   })
 
-  test('a question that nobody answered, and a yes that was not used, end as refusals once', async () => {
+  test('an unanswered request and an unused approval each end as one refusal', async () => {
     const { records, refusals, wallet, folder, pay } = await setUp()
     const rules = { policy: wallet.policy, state: { folder }, records, approvals: wallet.approvals, wallet }
     const ask = (hash: string) =>

@@ -5,7 +5,7 @@ import { SolanaKey } from '#wallet/keys/keys.ts'
 import { canarySolanaSeed } from '../canary/canaries.ts'
 import { localServer } from '../local-server.ts'
 
-/** Keys of nobody, made for these tests. */
+/** Keys that were created for these tests. */
 export const solanaKey = new SolanaKey(canarySolanaSeed)
 export const payee = new SolanaKey(Buffer.alloc(32, 8)).address
 export const feePayer = new SolanaKey(Buffer.alloc(32, 9)).address

@@ -63,7 +63,7 @@ export function fakeClock(startMs = Date.UTC(2026, 10, 21)): Clock & { advance(m
   }
 }
 
-/** A service that settles each authorisation once, in memory; `answers` says how it behaves, the last one for ever. */
+/** A service that settles each authorization once, in memory; `answers` sets its behaviour, and the last one repeats. */
 export function fakeService(address: string, ...answers: Behaviour[]) {
   const settled = new Map<string, bigint>()
   const received: string[] = []

@@ -1,4 +1,4 @@
-/** When a payment on Solana is over: its chain says so, whatever clock stands where. */
+/** When a payment on Solana has ended: the chain decides, whatever the clocks say. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openOwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { paymentSignature } from '#contract/wire/headers.ts'

@@ -7,7 +7,7 @@ import { openState } from '#wallet/records/state.ts'
 import { type Cluster, query } from '../postgres/cluster.ts'
 import { fakeClock, temporaryFolder } from './sample-wallet.ts'
 
-/** Records of their own, and the clock that counts for them, which moves only when told. */
+/** Separate records, and their clock, which moves only when a test moves it. */
 export interface TestStore {
   /** As another process would open them. */
   open(): Records

@@ -31,7 +31,7 @@ const create = (changes: Partial<Parameters<ApiKeys['create']>[0]> = {}) =>
   keys.create({ account: 'ada', label: 'laptop', expiresAtMs: null, ...changes })
 
 describe('§5.1 a key', () => {
-  test('is 256 random bits behind a mark that people recognise, and finds its account', async () => {
+  test('is 256 random bits behind a mark that people recognize, and finds its account', async () => {
     const key = await create()
     expect(key.secret).toMatch(/^fb_[\w-]{43}$/)
     expect(key.prefix).toBe(key.secret.slice(0, 9))
@@ -46,7 +46,7 @@ describe('§5.1 a key', () => {
     expect(JSON.stringify(await keys.list('ada'))).not.toContain(secret)
   })
 
-  test('A9: a copy of the database is worth nothing under another server secret', async () => {
+  test('A9: a copy of the database is useless under another server secret', async () => {
     const { secret } = await create()
     const elsewhere = new ApiKeys({ store, clock, serverSecrets: [formerSecret] })
     expect(await elsewhere.find(secret)).toBeNull()
@@ -119,7 +119,7 @@ test('lists are of one account, newest first, and keep revoked keys', async () =
   ])
 })
 
-test('lists without an account are of all, and keys that still count are told by the secret that they need', async () => {
+test('a list without an account shows all keys, and which secret each one needs', async () => {
   await create()
   await keys.revoke((await create({ account: 'bob' })).id)
   const rotated = new ApiKeys({ store, clock, serverSecrets: [formerSecret, serverSecret] })

@@ -155,11 +155,11 @@ describe('published contract §2.5: which of them counts', () => {
     expect(await identify({ authorization: `Bearer ${secret}` }, getWalletBalance)).toBeNull()
   })
 
-  test('what anybody may call looks at no credential', async () => {
+  test('an operation without credentials ignores them', async () => {
     expect(await identify({ authorization: 'nonsense', 'sign-in-with-x': 'nonsense' }, listModels)).toBeNull()
   })
 
-  test('neither is nobody', async () => {
+  test('a request with neither credential is anonymous', async () => {
     expect(await identify({})).toBeNull()
   })
 
@@ -190,14 +190,14 @@ describe.each(wallets)('§5.2 sign-in by %s', (_network, makeWallet, chain) => {
   test('a new wallet acts for its own name and leaves no row but its nonce', async () => {
     const wallet = makeWallet()
     const first = await signIn(await wallet.header(fields({ chain })))
-    const normalised = idOf(wallet)
-    const account = `wallet:${normalised}`
-    expect(first).toEqual({ kind: 'wallet', account, wallet: normalised, plan: 'default', isNew: true })
+    const normalized = idOf(wallet)
+    const account = `wallet:${normalized}`
+    expect(first).toEqual({ kind: 'wallet', account, wallet: normalized, plan: 'default', isNew: true })
     for (const table of ['wallet', 'account'] as const) {
       const rows = await opened.store.read.selectFrom(table).selectAll().where('id', 'like', '%0x%').execute()
       expect(rows).toEqual([])
     }
-    await opened.store.commit([unit(...openWalletAccount(normalised, noonMs))])
+    await opened.store.commit([unit(...openWalletAccount(normalized, noonMs))])
     expect(await signIn(await wallet.header(fields({ chain })))).toEqual({ ...first, isNew: false })
   })
 
@@ -214,7 +214,7 @@ describe.each(wallets)('§5.2 sign-in by %s', (_network, makeWallet, chain) => {
     expect(await codeOf(value)).toBe('NONCE_REUSED')
   })
 
-  test('A1: a nonce is used up for another process too, and as long as its message could serve', async () => {
+  test('A1: a used nonce is refused by every process, for as long as its message is valid', async () => {
     const value = await header({ issuedAt: iso(60_000), expirationTime: undefined })
     await signIn(value)
     clock.advance(6 * 60_000)
@@ -222,7 +222,7 @@ describe.each(wallets)('§5.2 sign-in by %s', (_network, makeWallet, chain) => {
     expect(await codeOf(value, identityOf(false))).toBe('NONCE_REUSED')
   })
 
-  test('A1: a nonce serves once a wallet, so nobody can use up another one’s', async () => {
+  test('A1: a nonce is used once per wallet, so no wallet can use up another wallet’s nonce', async () => {
     const nonce = 'ab'.repeat(8)
     await signIn(await header({ nonce }))
     expect(await signIn(await header({ nonce }))).toMatchObject({ kind: 'wallet' })
@@ -236,7 +236,7 @@ describe.each(wallets)('§5.2 sign-in by %s', (_network, makeWallet, chain) => {
     expect(await signIn(await wallet.header(same))).toMatchObject({ kind: 'wallet' })
   })
 
-  test('with the window open, one header serves until it expires, ten minutes at most', async () => {
+  test('with reuse allowed, one header works until it expires, ten minutes at most', async () => {
     const windowed = identityOf(true)
     const value = await header({ expirationTime: iso(365 * 24 * 3_600_000) })
     const first = await signIn(value, undefined, windowed)
@@ -345,7 +345,7 @@ test('whatever a sign-in header says, the answer is 400 or 401', async () => {
   )
 })
 
-test('the stock package signs our challenge, structured as it likes', async () => {
+test('the stock package signs our challenge, in its own structure', async () => {
   const { info } = identity.challenge()
   const account = privateKeyToAccount(generatePrivateKey())
   const asked = { ...info, chainId: 'eip155:8453', type: 'eip191' } as const
@@ -356,7 +356,7 @@ test('the stock package signs our challenge, structured as it likes', async () =
   })
 })
 
-test('a challenge can be signed and serves', async () => {
+test('a challenge can be signed and is accepted', async () => {
   const { info, supportedChains } = identity.challenge()
   expect(supportedChains.map(({ chainId }) => chainId)).toEqual(['eip155:8453', `solana:${solana}`])
   expect(info).toMatchObject({ domain: 'api.example:8443', uri: 'https://api.example:8443', version: '1' })

@@ -37,7 +37,7 @@ describe('Solana', () => {
     ['base58 with a zero byte before', `1${encodeBase58(signature)}`],
     ['a letter that base58 does not have', `0${encodeBase58(signature).slice(1)}`],
     ['nothing', ''],
-  ])('A7: %s is no signature', (_what, text) => {
+  ])('A7: %s is not a signature', (_what, text) => {
     expect(ed25519Signature(text)).toBeNull()
   })
 
@@ -53,7 +53,7 @@ describe('Solana', () => {
     ['of order 8, the second', `${orderEight.slice(0, 62)}85`],
     ['of order 8, the third', otherOrderEight],
     ['of order 8, the fourth', `${otherOrderEight.slice(0, 62)}fa`],
-  ])('A7: a key %s is refused: older OpenSSL takes signatures of it that nobody made', (_what, hex) => {
+  ])('A7: a key %s is refused: older OpenSSL accepts forged signatures of it', (_what, hex) => {
     expect(ed25519Key(encodeBase58(Buffer.from(hex, 'hex')))).toBeNull()
   })
 
@@ -62,7 +62,7 @@ describe('Solana', () => {
     expect(ed25519Key(encodeBase58(Buffer.from(`f0${'ff'.repeat(30)}7f`, 'hex')))).toBeNull()
   })
 
-  test('bytes that are no point verify nothing', async () => {
+  test('bytes that are not a point verify nothing', async () => {
     expect(await isSignedByKey(Buffer.alloc(32, 0xab), 'a text', signature)).toBe(false)
   })
 })

@@ -1,6 +1,6 @@
 import type { Store } from '#ledger/store/store.ts'
 
-/** The same store, whose reads hand over what they found only after `before` has run. */
+/** The same store, whose reads return their result only after `before` has run. */
 export const withSlowReads = (store: Store, before: () => Promise<unknown>): Store => ({
   commit: units => store.commit(units),
   soleOwner: store.soleOwner,

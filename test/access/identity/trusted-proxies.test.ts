@@ -132,7 +132,7 @@ describe('networks', () => {
     '10.0.0/8',
     'fe80::1%eth0',
     '1.2.3.4/-1',
-  ])('%s is none', text => {
+  ])('%s is not one', text => {
     expect(readNetwork(text)).toBeNull()
     expect(() => new TrustedProxies([text])).toThrow('not an address or a network')
   })

@@ -49,7 +49,7 @@ describe('§7.3: more than 20 failures within 30 s block for 30 s', () => {
     expect(refusalOf(block)).not.toBeNull()
   })
 
-  test('the block ends after 30 s, and begins at nothing again', () => {
+  test('the block ends after 30 s, and counting starts again at zero', () => {
     const { clock, block, fail } = setUp()
     fail(21)
     clock.advance(29_999)
@@ -71,7 +71,7 @@ describe('§7.3: more than 20 failures within 30 s block for 30 s', () => {
     expect(refusalOf(block)).toBeNull()
   })
 
-  test('a block that is lifted ends at once, and begins at nothing again', () => {
+  test('a lifted block ends at once, and counting starts again at zero', () => {
     const { block, fail } = setUp()
     fail(21)
     expect(block.blocked()).toEqual([{ subject: 'ada', untilMs: noonMs + 30_000 }])
@@ -89,7 +89,7 @@ describe('§7.3: more than 20 failures within 30 s block for 30 s', () => {
   })
 })
 
-test('memory is bounded: who failed longest ago is forgotten', () => {
+test('memory is bounded: the caller with the oldest failure is forgotten', () => {
   const { block, fail } = setUp(2)
   fail(21, 'ada')
   fail(1, 'bob')

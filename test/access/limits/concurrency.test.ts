@@ -17,7 +17,7 @@ test('five requests of a wallet at once, and no sixth', () => {
   slots.enter('0xb0b')
 })
 
-test('who leaves makes room for one, however often it leaves', () => {
+test('a finished request frees one slot, however often it is finished', () => {
   const slots = setUp()
   const [leave] = Array.from({ length: 5 }, () => slots.enter('0xada'))
   leave?.()

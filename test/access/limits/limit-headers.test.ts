@@ -47,7 +47,7 @@ test('§7.2: a refusal for tokens alone says by the requests header when to try 
   })
 })
 
-test('an answer within the limits asks nobody to wait', async () => {
+test('an answer within the limits has no Retry-After', async () => {
   expect(await headersOf(new Windows(), [user])).not.toHaveProperty('retry-after')
 })
 

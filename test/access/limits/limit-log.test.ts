@@ -83,13 +83,13 @@ test('a flood of hits is one commit at once, and then one a second', async () =>
   expect(await opened.store.read.selectFrom('limit_log').select('seq').execute()).toHaveLength(40 * rateLimitLogRows)
 })
 
-test('whoever reads gets what was noted before, written or not', async () => {
+test('a reader gets every earlier row, written or not', async () => {
   log = new LimitLog({ store, clock, onFailure: error => failures.push(error), commitMs: 50 })
   for (let each = 0; each < 3; each++) log.note(hit({ model: `m${each}` }))
   expect((await rows('ada')).map(({ modelId }) => modelId)).toEqual(['m2', 'm1', 'm0'])
 })
 
-test('rows that cannot be written are told, and the next ones are written', async () => {
+test('rows that cannot be written are reported, and the next ones are written', async () => {
   const { commit } = opened.store
   opened.store.commit = () => Promise.reject(new Error('The disk is full.'))
   log.note(hit())

@@ -56,7 +56,7 @@ test('top-up: ten a minute and address', async () => {
   expect((await admitTimes(30, { ...topUp, address: '192.0.2.2' })).admitted).toBe(10)
 })
 
-test('tokens are corrected once, however often they are told', async () => {
+test('tokens are corrected once, however often they are reported', async () => {
   const { tokensUsed } = await limiter.admit(chat(), 400_000)
   await tokensUsed(100_000)
   await tokensUsed(0)

@@ -21,7 +21,7 @@ const malformed: [string, unknown][] = [
   ['lists', [minute, 1, [], {}]],
 ]
 
-test.each(malformed)('counts that are %s are as good as away', async (_, answer) => {
+test.each(malformed)('counts that are %s are treated as unavailable', async (_, answer) => {
   const valkey = new ValkeyWindows({ run: async () => answer }, '{x}:')
   await expect(valkey.take([dimension], 10, noonMs)).rejects.toThrow('no counts')
   const breaker = new Breaker({ clock: new ManualClock(noonMs), isReady: () => true })
@@ -31,7 +31,7 @@ test.each(malformed)('counts that are %s are as good as away', async (_, answer)
   expect(await breaker.ask(async () => 'asked')).toBeNull()
 })
 
-test('blocks that are no list hold nobody', async () => {
+test('blocks that are not a list block no caller', async () => {
   const clock = new ManualClock(noonMs)
   const breaker = new Breaker({ clock, isReady: () => true })
   const block = new SharedBlock({ clock, breaker, prefix: '{x}:', valkey: { run: async () => 'OK', listen: () => {} } })

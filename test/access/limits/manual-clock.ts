@@ -1,6 +1,6 @@
 import type { Clock } from '#contract/time.ts'
 
-/** A clock that moves when it is told to. */
+/** A clock that moves only when a test moves it. */
 export class ManualClock implements Clock {
   nowMs: number
 

@@ -95,7 +95,7 @@ describe('a server with TLS', { tags: ['valkey', 'openssl'] }, () => {
     expect((await admittedByTwo([url, url])).admitted).toBe(40)
   })
 
-  test('whose certificate nobody vouches for is as good as away, and the log says why', async () => {
+  test('with an untrusted certificate is treated as unavailable, and the log gives the reason', async () => {
     setDefaultCACertificates(known)
     const { limits, reasons } = await limitsAt(url, 'https://a.example')
     await until(() => reasons.length > 0)
@@ -135,7 +135,7 @@ describe('a cluster of three', { tags: ['valkey', 'redis-cli'] }, () => {
     await until(async () => (await Promise.all(nodes.map(isWhole))).every(isSo => isSo))
   })
 
-  test('counts for all, whichever node each of them was told of and whichever has the keys', async () => {
+  test('counts for all, whichever node each process uses and whichever has the keys', async () => {
     const urls = nodes.map(({ url }) => url)
     const [one = '', two = '', three = ''] = urls
     // Names of several services, so that keys lie on every node.
@@ -148,7 +148,7 @@ describe('a cluster of three', { tags: ['valkey', 'redis-cli'] }, () => {
     expect(sizes.map(Number).every(count => count > 0)).toBe(true)
   })
 
-  test('a block that one began is told to those that listen to other nodes', async () => {
+  test('a block by one process reaches processes on other nodes', async () => {
     const [first, , last] = nodes
     const { both } = await admittedByTwo([first?.url ?? '', last?.url ?? ''])
     for (let failure = 0; failure < 21; failure++) await both[0]?.limits.block.count('account:ada')

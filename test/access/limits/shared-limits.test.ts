@@ -132,7 +132,7 @@ const isBlocked = ({ limits }: Process, subject: string): boolean => {
 }
 
 withValkey('through the front door', server => {
-  test('§7.3: a stranger whose requests fail here and there is blocked at both, and told when to try again in a moment', async () => {
+  test('§7.3: an unidentified caller whose requests fail at both is blocked at both, with a Retry-After', async () => {
     const clock = new TestClock()
     const opening = () =>
       openSharedLimits({
@@ -159,7 +159,7 @@ withValkey('through the front door', server => {
 })
 
 withValkey('a server that is away', server => {
-  test('each process keeps to its part, having counted what it let in before; then they share again', async () => {
+  test('each process keeps to its share, including earlier requests; then they share counts again', async () => {
     const clock = new ManualClock(noonMs)
     const log: string[] = []
     const note = (_: object, message: string) => void log.push(message)
@@ -234,8 +234,8 @@ test.each([
   expect((await windows.take([none], 0, noonMs)).allowed).toBe(false)
 })
 
-describe('an address that is none', () => {
-  test.each(['http://127.0.0.1', 'redis', 'redis://:secret@[bad'])('%s is told without repeating it', async url => {
+describe('an invalid address', () => {
+  test.each(['http://127.0.0.1', 'redis', 'redis://:secret@[bad'])('%s is reported without repeating it', async url => {
     const opening = Valkey.open({ url, onTrouble: () => {}, onReady: () => {} })
     const error = await opening.then(valkey => valkey.close()).catch(caught => caught)
     expect(error).toBeInstanceOf(Error)

@@ -66,7 +66,7 @@ export function limitStoreContract(open: () => LimitStore, runs: number): void {
       expect((await windows.take([user], 1, noonMs)).states[0]).toMatchObject({ remainingTokens: 0, met: 'tokens' })
     })
 
-    test('of a window that is over are corrected for nobody', async () => {
+    test('of a window that has ended are not corrected', async () => {
       const windows = open()
       const { reservation } = await windows.take([user], 900, noonMs)
       await windows.take([user], 0, noonMs + 60_000)
@@ -89,7 +89,7 @@ export function limitStoreContract(open: () => LimitStore, runs: number): void {
   })
 
   describe('what is read', () => {
-    test('§8.4: stands as after the requests so far, and counts nothing', async () => {
+    test('§8.4: shows the state after the requests so far, and counts nothing', async () => {
       const windows = open()
       await windows.take([user, key], 300, noonMs)
       const states = [
@@ -100,7 +100,7 @@ export function limitStoreContract(open: () => LimitStore, runs: number): void {
         expect(await windows.read([user, key], noonMs + 5)).toEqual({ windowStartMs: noonMs, states })
     })
 
-    test('of callers who were never counted is whole', async () => {
+    test('of callers without requests is the full limit', async () => {
       expect((await open().read([user], noonMs)).states[0]).toMatchObject({ remainingRequests: 50 })
     })
 

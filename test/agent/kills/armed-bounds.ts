@@ -1,4 +1,4 @@
 export * from '#agent/bounds.ts'
 
-/** Milliseconds after which a call becomes a job: nobody waits 40 s for a test. */
+/** Milliseconds after which a call becomes a job: 40 s would be too long for a test. */
 export const longCallMs = 200

@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(() => service?.close(), 60_000)
 
-/** The point at which a call that takes long has become a job, of which nobody has heard yet. */
+/** The point at which a long call has become a job that no client knows of yet. */
 const atAJob = 'after the call is a job'
 
 /** `farebox mcp` on the one data folder; armed where it is to die at a point. */
@@ -65,7 +65,7 @@ async function call(name: string, args: Output): Promise<Output> {
   }
 }
 
-/** The same in one that dies at the point, before anybody has the result. */
+/** The same in a process that dies at the point, before a client has the result. */
 async function callAndKill(killedAt: string, name: string, args: Output): Promise<void> {
   const client = await start(killedAt)
   try {

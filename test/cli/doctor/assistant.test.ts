@@ -1,4 +1,4 @@
-/** `farebox doctor --assistant`: what an assistant would find who is started with the same settings. */
+/** `farebox doctor --assistant`: what an assistant with the same settings would find. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
@@ -107,13 +107,13 @@ test.each([
   expect(end).toBe(code)
 })
 
-test('what is not sound is sent nowhere', async () => {
+test('an invalid value is sent nowhere', async () => {
   asked.length = 0
   await look({ FAREBOX_API_KEY: canaryApiKey, FAREBOX_MAX_DAY_USD: 'much' })
   expect(asked).toEqual([])
 })
 
-test('an address without its path, and a clock that differs, are told', async () => {
+test('an address without its path, and a wrong clock, are reported', async () => {
   said = { aheadMs: 0, models: [404, '<html>'] }
   expect((await look({ FAREBOX_BASE_URL: origin() })).told).toMatch(
     /broken service: .* answers 404, .*ends in \/api\/v1/,
@@ -123,7 +123,7 @@ test('an address without its path, and a clock that differs, are told', async ()
   said = { ...said, aheadMs: 0 }
 })
 
-test('a wallet is told with its caps, locked or open', async () => {
+test('a wallet is reported with its caps, locked or unlocked', async () => {
   const data = walletIn('locked')
   mkdirSync(data, { mode: 0o700 })
   const { address } = await createKeyFile(data, canaryPassphrase, null)
@@ -144,7 +144,7 @@ test('a wallet is told with its caps, locked or open', async () => {
   expect([wrong.code, wrong.told]).toEqual([1, expect.stringMatching(/broken who pays: .* cannot be unlocked: /)])
 })
 
-test('a wallet that was switched off, and a cap that is used up, are told', async () => {
+test('a stopped wallet, and a used-up cap, are reported', async () => {
   const clock = fakeClock(Date.now())
   const { wallet, folder: data, dispose } = await sampleWallet({}, { clock })
   onTestFinished(dispose)

@@ -195,7 +195,7 @@ test.each<[string, (case_: Case) => unknown, string, RegExp]>([
   expect(brokenOnes[0]?.next).toMatch(/\S/)
 })
 
-test('servers that nobody runs are told by host and reason', async () => {
+test('unreachable servers are reported with host and reason', async () => {
   const { root, file } = await wellFolder()
   const gone = await listening(() => undefined)
   const url = addressOf(gone)
@@ -207,7 +207,7 @@ test('servers that nobody runs are told by host and reason', async () => {
   ])
 })
 
-test('without a configuration the rest is looked at', async () => {
+test('without a configuration the rest is checked', async () => {
   const { root, data } = await wellFolder()
   const end = await runCommand(['doctor', '--data', data], { FAREBOX_DATA: join(root, 'none') })
   expect(end.code).toBe(0)
@@ -251,7 +251,7 @@ test.each<[string, bucket: string, key: string, Partial<Found>]>([
     ...(['films', 'other'] as const),
     { state: 'broken', next: expect.stringContaining('`media.s3.accessKey`') },
   ],
-])('a bucket for media %s is told', async (_what, bucket, key, told) => {
+])('a bucket for media %s is reported', async (_what, bucket, key, told) => {
   const { root, file } = await wellFolder()
   const keys = `accessKey: '\${S3_KEY}', secretKey: '\${S3_SECRET}'`
   const media = `media: { s3: { endpoint: '${addressOf(await bucketServer())}', bucket: ${bucket}, ${keys} } }\n`

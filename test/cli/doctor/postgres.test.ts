@@ -1,4 +1,4 @@
-/** A ledger in PostgreSQL that is not there: `doctor`, `serve` and `ledger` say what to do in the same words. */
+/** A missing ledger in PostgreSQL: `doctor`, `serve` and `ledger` give the same advice. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, test, vi } from 'vitest'

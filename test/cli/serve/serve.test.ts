@@ -86,7 +86,7 @@ test('D4: what a variable gives is in nothing that --check says, whether the fil
   expect(runs[0]?.code).toBe(0)
 })
 
-test('a file that is not there, and a level that there is not, are told', async () => {
+test('a missing file, and an unknown log level, are reported', async () => {
   const none = await runCommand(['serve', '--config', join(folder, 'none.yaml')])
   expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('farebox init')])
   const level = await runCommand(['serve', '--log-level', 'loud'])

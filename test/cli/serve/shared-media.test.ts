@@ -14,7 +14,7 @@ import { type SpawnedServe, spawnServe } from './spawned-serve.ts'
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 90_000 })
 
-/** All services on one ledger have the same. */
+/** All services on one ledger have the same one. */
 const secret = { FAREBOX_SECRET: 'a secret that all services of this test have' }
 
 const video = `

@@ -1,9 +1,9 @@
-/** What the service does not have on Windows, where there are no signals to stop and reload by. */
+/** What is missing on Windows, which has no signals to stop or reload the service. */
 import { expect, test } from 'vitest'
 import { onReloadSignal } from '#cli/commands/serve.ts'
 import { requireForWorkers } from '#cli/serve/workers.ts'
 
-test('a console that closes is no reload there', async () => {
+test('closing the console is not a reload there', async () => {
   const before = process.listenerCount('SIGHUP')
   const stop = onReloadSignal(async () => {}, 'win32')
   expect(process.listenerCount('SIGHUP')).toBe(before)

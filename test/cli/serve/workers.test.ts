@@ -70,7 +70,7 @@ const isRunning = (pid: number): boolean => {
 const statusesOf = async (chat: () => Promise<{ status: number }>, calls: number) =>
   (await Promise.all(Array.from({ length: calls }, () => chat()))).map(({ status }) => status)
 
-test('one that ends again and again before it serves is started less and less often, and then all of them stop', {
+test('one that keeps ending before it serves is started less and less often, and then all of them stop', {
   tags: ['posix'],
 }, async () => {
   const folder = temporaryFolder('workers')

@@ -75,7 +75,7 @@ export interface Stand {
 
 const someVideo = Buffer.from('\0\0\0\x18ftypisom')
 
-export const unreachableLedger = () => new StoreError('unreachable', 'The books are away.')
+export const unreachableLedger = () => new StoreError('unreachable', 'The ledger is unreachable.')
 
 export async function openStand(): Promise<Stand> {
   const state: Pick<Stand, 'failure' | 'away'> = { failure: new Error('The engine failed.'), away: null }

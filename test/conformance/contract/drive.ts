@@ -5,7 +5,7 @@ import { faultsOf, type PublishedAnswer, type PublishedOperation } from './publi
 import type { Asked, Recipe } from './recipe.ts'
 import { usualWay } from './usual-ways.ts'
 
-/** What became of one published operation. */
+/** The result of one published operation. */
 export interface Driven {
   id: string
   method: string

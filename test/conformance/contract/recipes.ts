@@ -6,7 +6,7 @@ import { imageEditRecipes, imageRecipes } from './recipes/images.ts'
 import { characterRecipes, chatRecipes, modelRecipes, responseRecipes } from './recipes/text.ts'
 import { videoRecipes } from './recipes/video.ts'
 
-/** One file a family. */
+/** One file for each family of operations. */
 export const recipes: Recipes = {
   ...accountRecipes,
   ...audioRecipes,

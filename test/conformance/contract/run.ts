@@ -1,4 +1,4 @@
-/** `npm run contract`: calls every published operation on a real service, and says what fits. */
+/** `npm run contract`: calls every published operation on a real service, and reports which match the schema. */
 
 import { openStand } from './contract-service.ts'
 import { type Driven, drive } from './drive.ts'

@@ -7,7 +7,7 @@ export interface FuzzOptions {
   seed: number
   /** The first input; 0 where absent. */
   from?: number
-  /** Also looks how long the main thread answered nobody, which a busy machine makes a guess. */
+  /** Also measures how long the main thread was blocked, which is only a guess on a busy machine. */
   stalls?: boolean
 }
 
@@ -25,7 +25,7 @@ export interface FuzzRun {
 
 /** No window and no block lasts longer. */
 const restMs = 61_000
-/** Fewer than may fail before a caller is blocked, whoever they are. */
+/** Fewer than the failures that block a caller. */
 const inputsPerRest = 10
 const stallMs = 200
 const answerMs = 60_000

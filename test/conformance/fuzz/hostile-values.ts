@@ -1,4 +1,4 @@
-/** What stands where something else is expected. */
+/** Values that are sent where something else is expected. */
 export const hostileValues: readonly (() => unknown)[] = [
   () => null,
   () => true,

@@ -1,6 +1,6 @@
 import type { ObjectSchema } from '#mcp/listing.ts'
 
-/** Schemas as they stand in a listing: what a client may be told by one has to arrive as it was written. */
+/** Schemas as they stand in a listing: a client must receive them exactly as written. */
 export const rawSchemas: Readonly<Record<string, ObjectSchema>> = {
   json_schema_2020_12_tool: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

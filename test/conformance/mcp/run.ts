@@ -1,4 +1,4 @@
-/** `npm run conformance`: the protocol's own suite, on our frame with its fixtures and on `farebox mcp --http` itself. */
+/** `npm run conformance`: the protocol's own suite, on our server with its fixtures and on `farebox mcp --http`. */
 
 import { spawnProduct } from './spawn-product.ts'
 import {

@@ -22,7 +22,7 @@ export interface Product {
   close(): Promise<void>
 }
 
-/** As beneath npm it ends with whoever started it, also where a test was cut off before its end. */
+/** As under npm, it ends with its parent, even if a test was cut off. */
 const atHome = (folder: string) => ({
   PATH: '',
   FAREBOX_DATA: folder,

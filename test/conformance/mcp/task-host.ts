@@ -3,7 +3,7 @@ import type { ApprovalRequest } from '#toolkit/approval.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import type { Task, TaskState, ToolHost } from '#toolkit/tool-host.ts'
 
-/** A job of the suite's tools: what is asked first, how long it then takes, and what it comes to. */
+/** A job of the suite's tools: what it asks first, how long it then takes, and its result. */
 export interface FixtureJob {
   questions?: readonly ApprovalRequest[]
   lastsMs?: number

@@ -8,7 +8,7 @@ import { beginJob, type FixtureJob } from './task-host.ts'
 
 const output = z.object({ job_id: z.string(), text: z.string() })
 
-/** A tool whose work goes on as a job; who takes no tasks has its first word. */
+/** A tool whose work continues as a job; a client without tasks gets the first result. */
 const working = <Shape extends z.ZodRawShape>(
   name: string,
   shape: Shape,

@@ -3,7 +3,7 @@ import { requireTasks } from '#mcp/calls/call-tool.ts'
 import { stateCodec } from '#mcp/context.ts'
 import { deprecatedTools } from './deprecated-tools.ts'
 
-/** The suite wants one tool that is refused to clients without tasks; none of ours is. */
+/** The suite requires a tool that is refused to clients without tasks; we have none. */
 const onlyAsTask = 'failing_job'
 
 type Handler = (request: { params: { name?: string } }, context: ServerContext) => unknown

@@ -68,7 +68,7 @@ test('D7: calls go out under ids of our own, and results come in the order of th
   ])
 })
 
-test('where nobody is at one address, the next is asked', async () => {
+test('if one address does not answer, the next is tried', async () => {
   answer = json([{ id: 0, result: '0x1' }])
   expect(await ask(nodeAt('http://127.0.0.1:1', url), 'eth_chainId')).toMatchObject([{ result: '0x1' }])
 })
@@ -84,7 +84,7 @@ test.each<[string, Answer]>([
   ['both of them', json([{ id: 0, result: 1, error: { code: 1, message: 'x' } }])],
   ['an error that is none', json([{ id: 0, error: 'x' }])],
   ['a broken connection', (_, request) => void request.socket.destroy()],
-])('%s is no answer, and nobody else is asked', async (_what, given) => {
+])('%s is not an answer, and no other node is tried', async (_what, given) => {
   answer = given
   await expect(ask(nodeAt(url, `${url}/second`), 'eth_chainId')).rejects.toThrow()
   expect(asked.map(({ path }) => path)).toEqual(['/'])

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { formBoundary, parseForm } from '#contract/wire/form.ts'
 import { Listeners } from './listeners.ts'
 
-/** One piece of work, as the server has it. */
+/** One queued job, as the server stores it. */
 export interface ComfyItem {
   id: string
   workflow: Record<string, unknown>

@@ -130,7 +130,7 @@ test.each([
   },
 )
 
-test('work that a server has forgotten is begun anew, but not for ever', async () => {
+test('work that a server has forgotten is started again, a limited number of times', async () => {
   const server = await serverFor()
   const engine = engineOn(server)
   let state = await begun(engine)

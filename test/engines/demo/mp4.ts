@@ -1,4 +1,4 @@
-/** What a player reads first of an MP4: the order of its boxes, its length, its images and its sound. */
+/** What a player reads first in an MP4: the order of its boxes, its length, its frames and its audio. */
 export interface Mp4 {
   boxes: string[]
   seconds: number

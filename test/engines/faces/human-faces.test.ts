@@ -10,7 +10,7 @@ import { png } from '../../service/models/example-images.ts'
 const imageFile = (name: string) =>
   readFile(join(dirname(createRequire(import.meta.url).resolve('@vladmandic/human')), '..', 'assets', name))
 
-/** A video that shows nobody for a second, and then the image for one. */
+/** A video that shows no face for a second, and then the image for a second. */
 async function videoOf(name: string): Promise<Buffer> {
   const same = 'scale=640:640,setsar=1,fps=10,format=yuv420p'
   const graph = `testsrc=d=1:s=640x640,${same}[none];[in0]loop=loop=-1:size=1,trim=end_frame=25,${same}[some];[none][some]concat=n=2`
@@ -51,7 +51,7 @@ describe('faces', { timeout: 60_000, tags: ['engines'] }, () => {
   })
 })
 
-test('whoever leaves ends the look, and a video that nobody looked at is not said to show a face', async () => {
+test('a caller who leaves ends the detection, and an unchecked video is not reported to show a face', async () => {
   const problems: unknown[] = []
   const faces = new HumanFaces({ onProblem: problem => void problems.push(problem) })
   const left = AbortSignal.abort()

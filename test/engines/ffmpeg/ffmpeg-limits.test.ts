@@ -44,7 +44,7 @@ describe.each(rooms)('FFmpeg for $room', { timeout: 60_000 }, ({ mostAtOnce, ope
     await expect(run(new AbortController().signal)).rejects.toMatchObject({ kind: 'REQUEST_TIMEOUT', status: 504 })
   })
 
-  test('with a full line tells whoever comes next to try again in a moment', async () => {
+  test('with a full queue tells the next caller to try again in a moment', async () => {
     const run = open(audioTaskMs)
     const leaving = new AbortController()
     const waiting = Array.from({ length: mostAtOnce }, () => run(leaving.signal).catch(() => 'left'))

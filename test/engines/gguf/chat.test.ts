@@ -99,7 +99,7 @@ describe('a GGUF file', { timeout: 120_000, tags: ['llama'] }, () => {
     expect(response.status).toBe(200)
   })
 
-  test('tells whoever comes while it answers to try again in a moment', async () => {
+  test('tells a caller to try again in a moment while it is busy', async () => {
     const long = { max_tokens: 400, seed: 3, stream: true }
     const answers = await Promise.all([fixture.chat(customer, long), fixture.chat(customer, long)])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 429])

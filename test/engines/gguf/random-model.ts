@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 
-/** A language model of one layer whose weights are noise: it says nothing, and has all that a real one has. */
+/** A language model of one layer with random weights: its text is noise, but it has every part of a real model. */
 export function writeRandomModel(path: string): void {
   const { members, tensors } = { members: membersOf(), tensors: tensorsOf() }
   const infos: Buffer[] = []

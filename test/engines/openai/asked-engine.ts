@@ -8,7 +8,7 @@ import { type Upstream, upstream } from './upstream.ts'
 
 export type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
-/** Opens engines of a class, each before a server that answers like this; both end with the test. */
+/** Opens engines of a class, each with a server that answers like this; both are closed after the test. */
 export const engines =
   <Engine extends { close(): Promise<void> }, Options extends UpstreamOptions>(
     Made: new (options: Options) => Engine,

@@ -1,4 +1,4 @@
-/** An answer of a server as its pieces come: at the pace of its reader, and never longer than somebody wants it. */
+/** A server's answer in pieces: at the pace of its reader, and only as long as a reader wants it. */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
@@ -128,7 +128,7 @@ test('a failure while a piece is taken belongs to the reader, who can still end 
   await isClosed()
 })
 
-test('a signal that was aborted before asks nobody', async () => {
+test('with a signal that was aborted before, no request is sent', async () => {
   await expect(asked({ signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone')
   expect(requests).toBe(0)
 })

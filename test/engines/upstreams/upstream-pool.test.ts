@@ -74,7 +74,7 @@ test.each([
   expect([answer, context.retries]).toEqual([end, end === 'b' ? 1 : 0])
 })
 
-test('where all fail, the last error is told', async () => {
+test('if all fail, the last error is returned', async () => {
   const { ask } = poolOf([upstream('a', fails(modelOffline)), upstream('b', fails(inferenceFailed))])
   expect(await kindOf(ask())).toBe('INFERENCE_FAILED')
 })
@@ -146,7 +146,7 @@ test.each<[rule: string, error: () => unknown, probe: (() => Promise<unknown>) |
   ['refused content that looks like an absent model', refusedContent, works, 'up'],
   ['a key that is not taken from callers alone', refusedKey, works, 'up'],
   ['a key that is not taken', refusedKey, () => Promise.reject(refusedKey()), 'down'],
-])('D11: whether an upstream is left out after %s, whoever met them', async (_, error, probe, state) => {
+])('D11: whether an upstream is taken out after %s, from any caller', async (_, error, probe, state) => {
   for (const callers of [
     ['x', 'x', 'x', 'x'],
     ['x', 'y', 'x', 'z'],
@@ -161,7 +161,7 @@ test.each<[rule: string, error: () => unknown, probe: (() => Promise<unknown>) |
   }
 })
 
-test('D11: a probe is of nobody, comes after three failures in a row, and once in five seconds', async () => {
+test('D11: a probe belongs to no caller, follows three failures in a row, and runs at most once in five seconds', async () => {
   const probes: unknown[] = []
   const probe = async (_: Scripted, { engineModel }: { engineModel: string }) =>
     void probes.push([engineModel, callingAccount()])
@@ -217,7 +217,7 @@ test.each<[rule: string, others: Scripted[], states: string[]]>([
   expect(pool.states.map(({ state }) => state)).toEqual(states)
 })
 
-test('D11: whom one fails asks the others first for a while, and nobody else does', async () => {
+test('D11: after a failure, that caller alone tries the other upstreams first for a while', async () => {
   const slow: Scripted = { answer: () => Promise.reject(requestTimeout()) }
   const { ask, clock, pool } = poolOf([upstream('a', slow, { weight: 9 }), upstream('b', says('b'))])
   const callsOfA = async (caller: string, calls: number) => {
@@ -246,7 +246,7 @@ test('an overloaded one is spared as long as it asks, and keeps its health', asy
   expect(await ask()).toBe('a')
 })
 
-test('a time that it asked for is told to callers until it is over, whatever it refuses meanwhile', async () => {
+test('its Retry-After is passed on to callers until it has passed, whatever it refuses meanwhile', async () => {
   const refusals = [modelOverloaded({ 'retry-after': '7' }), modelOverloaded()].map(error => {
     const { promise, reject } = Promise.withResolvers<string>()
     return { promise, refuse: () => reject(error) }
@@ -274,7 +274,7 @@ function gated() {
   return { engine, open: () => gates.shift()?.() }
 }
 
-test('beyond the places calls wait in line; beyond the line they are told to try again in a moment', async () => {
+test('calls beyond the slots are queued; beyond the queue they get a short Retry-After', async () => {
   const { engine, open } = gated()
   const { ask, pool } = poolOf([upstream('a', engine, { concurrency: 1 })])
   const [first, second] = [ask(), ask()]
@@ -292,7 +292,7 @@ test('beyond the places calls wait in line; beyond the line they are told to try
   expect(pool.states[0]?.running).toBe(0)
 })
 
-test('who leaves the line, or waits too long, frees its place there', async () => {
+test('a call that leaves the queue, or waits too long, frees its place', async () => {
   const { engine, open } = gated()
   const { ask, pool } = poolOf([upstream('a', engine, { concurrency: 1 })], { queue: { length: 1, waitMs: 1 } })
   const first = ask()
@@ -306,7 +306,7 @@ test('who leaves the line, or waits too long, frees its place there', async () =
   await first
 })
 
-test('who leaves while it is worked on says nothing of the upstream', async () => {
+test('a call whose caller leaves says nothing about the upstream', async () => {
   const leaving = new AbortController()
   const { ask, pool } = poolOf([upstream('a', fails(inferenceFailed)), upstream('b', says('b'))])
   leaving.abort(new Error('left'))

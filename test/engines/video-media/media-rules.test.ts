@@ -125,7 +125,7 @@ const queued = async (body: object, key?: string) => {
 test.each([
   ['an image', () => ({ image_url: at('image') })],
   ['a video to upscale', () => ({ model: 'upscaler', prompt: ' ', video_url: at('mp43') })],
-])('nothing is fetched for whoever could not pay for the shortest video: %s', async (_what, body) => {
+])('nothing is fetched for a caller who cannot pay for the shortest video: %s', async (_what, body) => {
   fetched.length = 0
   const poor = await service.key(0)
   expect([(await queued(body(), poor)).status, fetched]).toEqual([402, []])
@@ -314,7 +314,7 @@ describe('§2.6 what a medium may be', () => {
 
 describe('§4.3 a quote', () => {
   const quoted = (video_url: string, key: string) => service.post('/video/quote', { model: 'upscaler', video_url }, key)
-  test('V9: a quote fetches nothing for somebody who could pay for nothing', async () => {
+  test('V9: a quote fetches nothing for a caller without credit', async () => {
     const asked = fetched.length
     const poor = await service.key(0.09)
     const refused = await quoted(at('mp43'), poor)

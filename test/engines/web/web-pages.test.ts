@@ -69,7 +69,7 @@ describe('a page of HTML', { tags: ['engines'] }, () => {
     await expect(pages.read({ url, signal })).rejects.toThrow('is nested too deeply')
   })
 
-  test('is not waited for by who has left', { timeout: 60_000 }, async () => {
+  test('is not waited for after the caller has left', { timeout: 60_000 }, async () => {
     const converter = new PageConverter({ timeoutMs: 60_000 })
     const left = new AbortController()
     const reading = converter.convert({ html: article, url }, left.signal)
@@ -87,7 +87,7 @@ describe('a page of HTML', { tags: ['engines'] }, () => {
   })
 })
 
-test('text is what it is, cut where it is too long', async () => {
+test('text is unchanged, and cut if it is too long', async () => {
   give = html('# Plain', 'text/plain; charset=utf-8')
   expect(await pages.read({ url, signal })).toEqual({ title: '', content: '# Plain' })
   give = html('x'.repeat(200_001), 'text/plain')

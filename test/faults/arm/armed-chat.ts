@@ -18,7 +18,7 @@ export class DemoChat extends Real {
     let chunks = 0
     for await (const chunk of isSlow(call) ? slowChat.stream(call) : super.stream(call)) {
       yield chunk
-      // Whoever reads has taken it by the time that the next one is asked for.
+      // The reader has taken it by the time it requests the next one.
       if (++chunks === chunksBeforeMiddle) comeBy('between chunks')
     }
     comeBy('after the chat engine')

@@ -2,7 +2,7 @@ import type { Store } from '#ledger/store/store.ts'
 import type { Op, Unit } from '#ledger/store/units.ts'
 import { comeBy, isDueAt, killNow } from './fault-orders.ts'
 
-/** Commits by what is in them: before, while they are under way, and after they are durable and before anybody knows. */
+/** Commits by their contents: before, while they are in flight, and after they are durable but before the caller knows. */
 export function armedStore<Real extends Store>(store: Real): Real {
   return new Proxy(store, {
     get(target, name) {

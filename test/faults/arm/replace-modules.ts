@@ -6,7 +6,7 @@ const source = new URL('../../../src/', import.meta.url).href
 /** A file of the product below `src/`, and the one beside the caller that wraps it. */
 export type Replacement = readonly [real: string, armed: string]
 
-/** From now on whoever imports the file of the product is given the other; what lies in `folder` gets the real one. */
+/** From now on, an import of the product's file gets the wrapper; files in `folder` get the real one. */
 export function replaceModules(folder: string, replacements: readonly Replacement[]): void {
   const given = new Map(replacements.map(([real, armed]) => [`${source}${real}`, `${folder}${armed}`]))
   for (const real of given.keys()) {

@@ -48,7 +48,7 @@ export function checkUnknownCharges(
   findings.fail(`${unknown.length} charges belong to no request that was answered; ${unanswered} were lost.`)
 }
 
-/** The requests that the calls of the book were taken up as: of each call one, whoever asked and however often. */
+/** The requests that the recorded calls became: one for each call, however often it was sent. */
 export function keyedRequests({ keyed, keyedCaller }: LoadRecords, { claims }: LedgerRows): Set<string> {
   const rows = keyedCaller
     ? keyed.map(({ key }) => claims.get(claimId(keyedCaller.account, createChatCompletion, key)))
@@ -56,7 +56,7 @@ export function keyedRequests({ keyed, keyedCaller }: LoadRecords, { claims }: L
   return new Set(rows.flatMap(row => (row ? [row.request] : [])))
 }
 
-/** Each call under a key that was answered is charged once, with what the answer told; and nobody is charged beside it. */
+/** Each answered call under a key is charged once, with the amount in the answer, and nothing else is charged. */
 export function checkKeyed(book: LoadRecords, rows: LedgerRows, findings: Findings): void {
   const { keyedCaller } = book
   if (!keyedCaller) return
@@ -104,7 +104,7 @@ function checkBudget({ keyId, period, limitMicroUsd }: BudgetKey, charges: Charg
   }
 }
 
-/** Staking credit paid what the answers told, nobody's who has not staked, never more than a day gives, and before USD did. */
+/** Staking credit paid what the answers say, only for wallets with a stake, never more than a day gives, and before USD. */
 export function checkStaking(
   book: LoadRecords,
   rows: LedgerRows,

@@ -1,4 +1,4 @@
-/** What a run has found wrong, and by how much money. Amounts are micro-USD. */
+/** The errors that a run found, and the money that they concern. Amounts are micro-USD. */
 export class Findings {
   readonly failures: string[] = []
   /** Acknowledged and not there, or charged differently than acknowledged. */

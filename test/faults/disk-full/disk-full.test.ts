@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { diskFullRun } from './disk-full-run.ts'
 
-test('a full disk is told clearly, and forgotten once it has room', {
+test('a full disk is reported clearly, and work resumes once there is space', {
   timeout: 240_000,
   tags: ['linux', 'cc'],
 }, async () => {

@@ -26,7 +26,7 @@ export interface Places {
   onKill(): void
 }
 
-/** Answers a little, uncounted: whoever asked for it has a client that is warm. */
+/** Answers a little, uncounted, to warm up the client. */
 export const idlePath = '/idle'
 
 /** Serves one file with a strong tag, in ranges, and breaks off where it is told. */

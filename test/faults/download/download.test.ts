@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { cutDownload } from './download-run.ts'
 
 /** What `npm run faults -- --download` does to a gigabyte. */
-test('a download that is cut and killed again and again ends with the very file', { timeout: 120_000 }, async () => {
+test('a download that is cut and killed repeatedly ends with the exact file', { timeout: 120_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-download-'))
   const ends: (() => Promise<void>)[] = []
   onTestFinished(async () => {

@@ -53,7 +53,7 @@ async function askOnce(round: Round, seeded: Seeded, key: BudgetKey): Promise<'r
   const response = await send(round, { kind: 'budget chat', path, headers, body })
   const text = response?.status === 200 ? await textOf(response) : null
   key.underWay--
-  // Whoever was under way at any time of this call may have held what it would have needed.
+  // Any call in flight during this one may have held the budget that it needed.
   if (response?.status === 402) return overBudget(round, key, response, before + key.sent - nth)
   if (!response || text === null) {
     key.unknown++

@@ -74,7 +74,7 @@ export async function wholeChat(round: Round, seeded: Seeded): Promise<void> {
   }
 }
 
-/** One of them, by whoever these headers identify. */
+/** One of them, by the caller that these headers identify. */
 export async function chatOnce(
   round: Round,
   seeded: Seeded,

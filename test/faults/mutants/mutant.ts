@@ -1,4 +1,4 @@
-/** A mistake that somebody could make, as a change of the source, and the check that has to notice it. */
+/** A plausible mistake, as a change to the source, and the check that must notice it. */
 export interface Mutant {
   name: string
   patches: readonly Patch[]

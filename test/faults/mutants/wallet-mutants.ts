@@ -100,7 +100,7 @@ export const walletMutants: readonly Mutant[] = [
     check: round(50010, 'which is in no row'),
   },
   {
-    name: 'wallet: a second authorisation after a lost answer',
+    name: 'wallet: a second authorization after a lost answer',
     patches: [
       {
         file: `${wallet}/payment/settle.ts`,

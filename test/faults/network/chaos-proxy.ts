@@ -9,7 +9,7 @@ export type Trouble =
   | { kind: 'cut'; afterBytes: number }
   /** Bytes go in, and none come back. */
   | { kind: 'black hole' }
-  /** What is sent is sent once more over a second connection, whose answers nobody reads. */
+  /** Everything is sent once more over a second connection, whose answers are not read. */
   | { kind: 'twice' }
   | { kind: 'refused' }
 

@@ -6,7 +6,7 @@ import { isFailure, readEvents } from '../loads/chats.ts'
 import { costOf, requestIdOf } from '../send.ts'
 import type { NthWorld } from './nth-world.ts'
 
-/** One thing that somebody does, with whatever answer comes of it in the book. */
+/** One action of a caller, whose answer is recorded whatever it is. */
 export interface NthFlow {
   name: string
   run(world: NthWorld): Promise<void>

@@ -11,7 +11,7 @@ import { queueVideos, retrieveVideos } from '../loads/video.ts'
 import { walletChat } from '../loads/wallet-chat.ts'
 import type { Mix } from '../start-load.ts'
 
-/** What somebody does, and the points that a process comes by while it serves that. */
+/** A caller's action, and the points that a process passes while it serves it. */
 export interface Flow {
   name: string
   mix: Mix
@@ -20,7 +20,7 @@ export interface Flow {
   points: readonly string[]
 }
 
-/** Before it, while it is under way, and after it is durable and before anybody knows. */
+/** Before it, while it is in flight, and after it is durable but before the caller knows. */
 const commitOf = (name: string): string[] => [`before ${name}`, `during ${name}`, `after ${name}`]
 
 const callOf = (name: string): string[] => [`before ${name}`, `after ${name}`]
@@ -34,7 +34,7 @@ const settledPayment = [
   ...commitOf('payment credited'),
 ]
 
-/** A payment that has landed, and nobody knows. */
+/** A payment that has landed, unknown to the service. */
 const unknownPayment = [...commitOf('payment unknown'), 'after asking the chain', ...commitOf('payment credited')]
 
 const evmTopUps: Mix = [['top-up', topUps, 3]]

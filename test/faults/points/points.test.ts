@@ -29,7 +29,7 @@ describe('a server that is killed between two effects', () => {
     expect(missed(reached, 1)).toEqual([])
   })
 
-  test('says which points nobody came by', () => {
+  test('reports which points were not reached', () => {
     expect(missed(new Map([['chat: nowhere', { reached: 0, tried: 7 }]]), 1)).toHaveLength(1)
   })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 const source = join(import.meta.dirname, 'shim.c')
 
-/** Why nothing can be recorded here, in a sentence; null where it can. */
+/** Why nothing can be recorded here, in a sentence; null if it can. */
 export function whyNoShim(): string | null {
   if (process.platform !== 'linux') return 'Writes can be recorded on Linux alone, by a library that is preloaded.'
   if (spawnSync('cc', ['--version'], { stdio: 'ignore' }).status === 0) return null

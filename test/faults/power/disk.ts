@@ -120,7 +120,7 @@ export class Disk {
     return followed.reduce((sum, [, number]) => sum + this.#file(number).unsynced, 0)
   }
 
-  /** The files as they are for everybody while the power lasts. */
+  /** The files as every process sees them until the power loss. */
   now(): Map<string, Buffer> {
     return this.#image(this.#unsyncedNames.length, () => () => true)
   }

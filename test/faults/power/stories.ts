@@ -8,7 +8,7 @@ export interface Step {
   ops: Op[]
 }
 
-/** What a service commits for one thing that somebody does, in the order in which it does. */
+/** The units that a service commits for one action of a caller, in order. */
 export type Story = (id: string, account: string, seeded: Seeded) => Step[]
 
 const leaseMs = 3_600_000

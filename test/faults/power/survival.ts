@@ -1,6 +1,6 @@
 import type { Seeded } from '../seeded.ts'
 
-/** What a loss of power leaves of the changes to one file that were not synced. */
+/** Which unsynced changes to one file survive a power loss. */
 export const survivalKinds = ['none', 'all', 'prefix', 'subset', 'torn', 'sectors'] as const
 export type SurvivalKind = (typeof survivalKinds)[number]
 

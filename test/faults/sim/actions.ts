@@ -21,7 +21,7 @@ export interface Scene {
 /** What it is, how often it is drawn, and what it does; the answer is for the trace. */
 export type Action = readonly [name: string, weight: number, act: (scene: Scene) => string]
 
-/** A call of somebody on some process; nothing where no process serves. */
+/** A random caller's call to a random process; nothing if no process serves. */
 function visit(scene: Scene, caller: Caller, run: (visit: Visit) => Promise<void>): string {
   const { world, draws } = scene
   const process = draws.pick(world.serving)
@@ -55,7 +55,7 @@ function resend(scene: Scene, times: number): string {
   )
 }
 
-/** Somebody else brings a payment to the chain, before or after the service hears of it. */
+/** Another party submits a payment to the chain, before or after the service gets it. */
 function submittedByStranger(scene: Scene): string {
   const { world, draws } = scene
   const caller = anybody(scene)

@@ -1,7 +1,7 @@
 import type { Caller } from './callers.ts'
 import type { Order } from './orders.ts'
 
-/** A payment that a payer has signed, and what the service said of it. */
+/** A payment that a payer signed, and the service's answer to it. */
 export interface SentPayment {
   header: string
   order: Order

@@ -5,7 +5,7 @@ import type { Seeded } from '../seeded.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 import type { SolanaWallet } from './solana-transfer.ts'
 
-/** Whoever calls: a customer with an API key, or a wallet that signs in for each call. */
+/** A caller: a customer with an API key, or a wallet that signs in for each call. */
 export interface Caller {
   name: string
   account: string

@@ -11,7 +11,7 @@ const onProcess =
     return process ? `${process.name}: ${act(process, scene)}` : 'no process'
   }
 
-/** A clock that somebody sets: mostly a little, sometimes by minutes, either way. */
+/** A clock that is set: mostly by a little, sometimes by minutes, in either direction. */
 function jumpClock(process: SimulatedProcess, { world, draws }: Scene): string {
   const most = draws.once(3) ? 600_000 : 5_000
   process.skewMs += draws.below(2 * most) - most
@@ -69,9 +69,9 @@ function chainDown({ world, draws }: Scene): string {
   return `the chain is down for ${forMs} ms`
 }
 
-function reorganise({ world, draws }: Scene): string {
+function reorganize({ world, draws }: Scene): string {
   const chain = draws.once(2) ? world.chains.evm : world.chains.svm
-  const dropped = chain.reorganise(1 + draws.below(Math.max(5, chain.confirmations)))
+  const dropped = chain.reorganize(1 + draws.below(Math.max(5, chain.confirmations)))
   if (dropped) world.sometimes.reached('the chain dropped a block with a payment')
   return `${dropped} transactions dropped`
 }
@@ -103,5 +103,5 @@ export const faultActions: readonly Action[] = [
   ['weather', 4, weather],
   ['read-only books', 1, readOnly],
   ['chain down', 1, chainDown],
-  ['reorganisation', 2, reorganise],
+  ['reorganization', 2, reorganize],
 ]

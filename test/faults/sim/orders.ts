@@ -3,7 +3,7 @@ import type { SignedPayment } from '#payments/payment/payment.ts'
 /** What a payer has signed, as a chain sees it, whichever rail it is. */
 export interface Order {
   rail: 'evm' | 'svm'
-  /** The nonce of an authorisation, or the hash of a message: a chain takes it once. The payment's key ends with it. */
+  /** The nonce of an authorization, or the hash of a message: a chain takes it once. The payment's key ends with it. */
   id: string
   from: string
   to: string
@@ -11,7 +11,7 @@ export interface Order {
   /** The chain takes it in no block before and none from then on, by the time of its blocks. */
   validAfterMs: number
   validBeforeMs: number
-  /** False where somebody else wrote the signature. */
+  /** False if another party made the signature. */
   isSigned: boolean
 }
 

@@ -81,7 +81,7 @@ async function takeStep(scene: Scene, step: number): Promise<void> {
   const [name, , act] = drawn(draws.below(weights))
   const told = act(scene)
   world.trace.tell(`step ${step} at ${world.time.nowMs} ms: ${name}: ${told}`)
-  // A service that nobody starts again tests nothing.
+  // A service that is not restarted tests nothing.
   if (world.processes.length === 0 && draws.once(2)) startMissing(scene)
   await passTime(scene)
   world.throwIfBroken()
@@ -159,7 +159,7 @@ async function askAgain(scene: Scene, payments: readonly SentPayment[]): Promise
   await untilQuiet(scene)
 }
 
-/** Whoever has an answer under a key gets the same bytes for as long as the key is honoured. */
+/** An answer under a key is repeated with the same bytes for as long as the key is valid. */
 async function askKeysAgain(scene: Scene): Promise<void> {
   const { world } = scene
   for (const keyed of world.book.keyed.filter(({ answer }) => answer !== null)) {

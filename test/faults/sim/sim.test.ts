@@ -62,7 +62,7 @@ describe('a run', () => {
   })
 })
 
-test('a failure is told with the lines of what it names, before the last ones, and how to see it again', () => {
+test('a failure is reported with the related trace lines and how to reproduce it', () => {
   const request = '01a22ee5-54a1-73dd-a68e-900142c769ef'
   const others = Array.from({ length: 100 }, (_, index) => `${index + 1} call-12 of others`)
   const trace = [

@@ -7,7 +7,7 @@ export type Sender = 'service' | 'stranger'
 interface Pending {
   transaction: string
   order: Order
-  /** A cancelled authorisation uses its nonce and moves nothing. */
+  /** A cancelled authorization uses its nonce and moves nothing. */
   kind: 'transfer' | 'cancel'
   sender: Sender
   inBlock: number
@@ -33,7 +33,7 @@ export interface SimulatedChainOptions {
 }
 
 /**
- * A chain with one token: orders that it takes once, balances, blocks by the true time, and reorganisations up to the
+ * A chain with one token: orders that it takes once, balances, blocks by the true time, and reorganizations up to the
  * depth that the service waits for. What it tells may be told late; what it decides is decided once.
  */
 export class SimulatedChain {
@@ -82,7 +82,7 @@ export class SimulatedChain {
   }
 
   /** Drops the newest blocks, at most as many as a payment waits for; their transactions try again in a moment later, or never. */
-  reorganise(depth: number): number {
+  reorganize(depth: number): number {
     this.sync()
     const { draws } = this.#options
     const from = this.head - Math.min(depth, this.confirmations) + 1

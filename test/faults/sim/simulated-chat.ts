@@ -4,7 +4,7 @@ import type { Seeded } from '../seeded.ts'
 import type { Sometimes } from './sometimes.ts'
 import { answered, type Machine } from './virtual-machine.ts'
 
-/** What an engine may do to a call; the first is what it should. */
+/** What an engine may do with a call; the first is the correct behaviour. */
 const behaviours = [
   'answers',
   'fails before the first byte',

@@ -150,7 +150,7 @@ export class SimulatedFacilitator implements Facilitator, PaymentChain {
     return { valid: true }
   }
 
-  /** An authorisation ends by the time of the chain, a transaction on Solana by its blocks. */
+  /** An authorization ends by the time of the chain, a transaction on Solana by its blocks. */
   #open(payment: SignedPayment, lastingBlock: number): OnChain {
     const { blockMs } = this.#options.chain
     if (payment.rail === 'evm') return { state: 'open', chainTimeSeconds: Math.floor((lastingBlock * blockMs) / 1000) }

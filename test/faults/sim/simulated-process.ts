@@ -24,7 +24,7 @@ export interface ProcessParts {
   trueMs: () => number
   /** What this process's clock says beyond the true time. */
   skewMs: number
-  /** The address that made this signature; null where it was nobody. */
+  /** The address that made this signature; null if there is none. */
   signerOf(message: string, signature: string): string | null
   settings: ServiceSettings
   serverSecret: string
@@ -107,7 +107,7 @@ export class SimulatedProcess implements Machine, Clock {
         await this.#topUps.close()
       }),
     )
-    // Whoever is still connected by then is cut off, as when a listener closes.
+    // Callers that are still connected by then are cut off, as when a listener closes.
     this.kill()
   }
 

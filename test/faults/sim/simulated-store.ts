@@ -11,7 +11,7 @@ export interface SimulatedStoreOptions {
   soleOwner: boolean
   /** Sees every unit when it has been judged, before its answer leaves. */
   onApplied(unit: Unit, outcome: Outcome): void
-  /** The process dies with what it has just written, before anybody is told. */
+  /** The process dies after writing, before any caller learns of it. */
   onKilled(): void
   /** Units that the database itself could not take: a broken rule of ours. */
   onFailed(unit: Unit, why: string): void

@@ -3,7 +3,7 @@ import type { Seeded } from '../seeded.ts'
 import type { Sometimes } from './sometimes.ts'
 import { answered, type Machine } from './virtual-machine.ts'
 
-/** What becomes of a video; the first is what should. */
+/** The possible outcomes of a video; the first is the correct one. */
 const fates = ['is made', 'fails', 'is refused for its content', 'gets no verdict'] as const
 
 export interface Render {

@@ -8,7 +8,7 @@ const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 const addressOfByte = (byte: number): string => encodeBase58(Buffer.alloc(32, byte))
 
-/** Nobody has the keys of these two; nothing in a simulated world needs them. */
+/** The keys of these two do not exist; the simulation does not need them. */
 export const solanaPayee = addressOfByte(7)
 export const solanaFeePayer = addressOfByte(9)
 

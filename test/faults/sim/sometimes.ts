@@ -23,8 +23,8 @@ export const interestingStates = [
   'staking credit paid for a call',
   'staking credit was given back',
   'a charge was paid with staking credit and USD together',
-  'the books were read-only',
-  'a hold was refused because the books were read-only',
+  'the ledger was read-only',
+  'a hold was refused because the ledger was read-only',
 
   // Jobs.
   'a video was queued',

@@ -24,7 +24,7 @@ export function statesOf(op: Op, unit: Unit): InterestingState[] {
     case 'claim':
       return movedClaim(op)
     case 'ledger':
-      return op.state === 'read_only' ? ['the books were read-only'] : []
+      return op.state === 'read_only' ? ['the ledger was read-only'] : []
     default:
       return []
   }
@@ -70,7 +70,7 @@ function movedClaim({ to }: Of<'claim'>): InterestingState[] {
 const refusals: Partial<Record<Refusal, InterestingState>> = {
   over_budget: 'a key had used up its budget',
   too_many_open: 'an account had too many calls open',
-  read_only: 'a hold was refused because the books were read-only',
+  read_only: 'a hold was refused because the ledger was read-only',
   job_moved: 'two processes moved one job',
   payment_moved: 'two drivers moved one payment',
   claim_moved: 'two processes moved one key',

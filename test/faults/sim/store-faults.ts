@@ -3,7 +3,7 @@ import type { Unit } from '#ledger/store/units.ts'
 import type { Seeded } from '../seeded.ts'
 
 export interface CommitFault {
-  /** Before: nothing was written. After: it was, and the answer is lost. Late: it is written when nobody expects it any more. */
+  /** Before: nothing was written. After: it was, and the answer is lost. Late: it is written after the caller has given up. */
   when: 'before' | 'after' | 'late'
   answerMs: number
   appliedAfterMs: number

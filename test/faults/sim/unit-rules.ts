@@ -88,7 +88,7 @@ export class UnitRules {
   }
 
   #notReadOnly({ id }: Unit): void {
-    if (this.#isReadOnly) this.#world.broken(`Unit ${id} took a hold while the books were read-only.`)
+    if (this.#isReadOnly) this.#world.broken(`Unit ${id} took a hold while the ledger was read-only.`)
   }
 
   #judgeCapture({ hold, lines, writeOff }: Of<'capture'>, { id }: Unit): void {
@@ -108,7 +108,7 @@ export class UnitRules {
     if (!isLapsed && !isDead) this.#world.broken(`Unit ${id} recovered a hold whose lease was live.`)
   }
 
-  /** Whoever moves a row has seen it as it is. */
+  /** A process that changes a row has read its current state. */
   #judgeMove(row: string, fence: number): void {
     const known = this.#fences.get(row) ?? 0
     if (known !== fence) this.#world.broken(`${row} was moved from ${fence}, but it was at ${known}.`)

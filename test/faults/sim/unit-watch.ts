@@ -11,7 +11,7 @@ import type { World } from './world.ts'
 export class UnitWatch {
   /** Units that were applied so far. */
   applied = 0
-  /** By job, when it was asked for, by the clock of whoever took it. */
+  /** By job, when it was requested, by the clock of the process that accepted it. */
   readonly queuedAtMs = new Map<string, number>()
   /** By claim: the hold of the attempt whose answer was kept. */
   readonly answeredBy = new Map<string, string>()
@@ -26,7 +26,7 @@ export class UnitWatch {
     this.#rules = new UnitRules(world)
   }
 
-  /** A commit is made to fail: what became of these units is nobody's to know. */
+  /** A commit is made to fail, so the outcome of these units is unknown. */
   onFault(what: StoreFault, units: readonly Unit[]): void {
     const { book, trace, sometimes } = this.#world
     sometimes.reached(stateOfFault[what])

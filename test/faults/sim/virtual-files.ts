@@ -1,4 +1,4 @@
-/** Made once: whoever looks for a file that is not there yet looks often. */
+/** Created once, because waiting for a file reads it often. */
 const noSuchFile = Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })
 
 /** The few files that a service has: finished media. In memory, because a real disk answers when it likes. */

@@ -83,7 +83,7 @@ export function installVirtualMachines(): void {
   syncBuiltinESMExports()
 }
 
-/** What a virtual timer looks like to whoever keeps it. */
+/** A virtual timer, as its owner sees it. */
 class VirtualTimer {
   scheduled: Scheduled | null = null
   ref = () => this

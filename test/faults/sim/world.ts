@@ -265,7 +265,7 @@ export class World {
   }
 }
 
-/** Stands for whoever writes beside the service. */
+/** Stands for other writers beside the service. */
 const operator: Pick<Machine, 'isAlive'> = { isAlive: true }
 
 export const wordsOf = (error: unknown): string =>

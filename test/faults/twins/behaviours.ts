@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settler, WireQuestion } from './settler.ts'
 
-/** What a facilitator does with a payment that it is to settle; each of these has paid some client twice. */
+/** What a facilitator may do instead of settling a payment; each of these made some client pay twice. */
 export const behaviours = [
   'settles and never answers',
   'settles and answers 500',
@@ -20,7 +20,7 @@ export interface Settling {
   response: ServerResponse
   /** How often this payment has come before. */
   before: number
-  /** For whoever settles after the answer: beyond the service's patience with the chain. */
+  /** For settling after the answer: longer than the service waits for the chain. */
   lateMs: number
 }
 
@@ -39,7 +39,7 @@ export const behave: Readonly<Record<Behaviour, (settling: Settling) => Promise<
 
   async 'settles and breaks the connection'({ settler, question, response }) {
     await settler.settle(question)
-    // Closed and not reset: a process of Node may then wait for ever at its end.
+    // Closed and not reset: otherwise a Node process may never exit.
     response.socket?.destroy()
   },
 

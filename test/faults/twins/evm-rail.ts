@@ -13,7 +13,7 @@ import type { Rail } from './rail.ts'
 
 const fiveMicroUsd = 5_000_000n
 
-/** A chain of its own with the local token; whoever settles badly does so over HTTP. */
+/** A separate chain with the local token; the hostile facilitator is behind HTTP. */
 export async function openEvmRail(): Promise<Rail> {
   const chain = await startTestChain()
   const key = generatePrivateKey()

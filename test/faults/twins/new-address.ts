@@ -1,6 +1,6 @@
 let addresses = 0
 
-/** An address of this machine that nobody has sent from yet, for requests that are not to share the limits of one caller. */
+/** An unused address of this machine, for requests that must not share the limits of one caller. */
 export function newAddress(): string {
   const number = ++addresses
   return `127.${1 + ((number >> 16) & 127)}.${(number >> 8) & 255}.${1 + ((number & 255) % 254)}`

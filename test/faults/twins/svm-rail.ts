@@ -22,7 +22,7 @@ import type { BadSettling, Rail, Transfer } from './rail.ts'
 export interface PortSettling {
   /** Settles for real. */
   settle(): Promise<Settlement>
-  /** The same, later, with nobody waiting for it. */
+  /** The same, later, without a waiting caller. */
   settleLate(): void
   /** How often this payment has come before. */
   before: number
@@ -69,7 +69,7 @@ export const behaveAtPort: Readonly<Record<Behaviour, (settling: PortSettling) =
 const fiveMicroUsd = 5_000_000n
 const lamports = 10_000_000_000n
 
-/** A chain of its own; whoever settles badly stands in this process, before a facilitator with a fee payer of our own. */
+/** A separate chain; the hostile facilitator runs in this process, in front of a facilitator with our own fee payer. */
 export async function openSvmRail(): Promise<Rail> {
   const chain = await startSvmChain()
   const [feePayer, payee] = [await newSvmAccount(), await newSvmAccount()]

@@ -58,7 +58,7 @@ export const sendTwin = (url: string, [name, value]: [string, string]): Promise<
     })
     outgoing
       .on('error', error => {
-        // On a busy machine a connection may break; whoever sent it comes again, as after any lost answer.
+        // On a busy machine a connection may break; the sender retries, as after any lost answer.
         if ('code' in error && error.code === 'ECONNRESET') resolve({ status: 0, text: '', settlement: '' })
         else reject(error)
       })

@@ -48,7 +48,7 @@ export class TwinService {
     for (const machine of this.#doors.machines) await machine.start()
   }
 
-  /** One round of what each machine does for payments that nobody asks for; then both end. */
+  /** One round of each process's background work on payments; then both end. */
   async rest(): Promise<void> {
     for (const machine of this.#doors.machines) {
       await machine.completer.complete()

@@ -23,5 +23,5 @@ export const settlesAtOnce = (behaviour: Behaviour): boolean => !settlesLater.in
 export const losesAnswer: readonly Behaviour[] = ['accept then time-out', '5xx after settle', 'answer lost']
 /** Credited sooner or later without a jump of the clock. */
 export const credits: readonly Behaviour[] = ['clean', 'slow answer', 'answer lost', 'declared safe']
-/** Not answered in its first wave, whoever sends it. */
+/** Not answered in its first wave, from any process. */
 export const staysOpen: readonly Behaviour[] = ['reconcile unavailable', 'silent for good']

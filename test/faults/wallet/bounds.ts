@@ -21,12 +21,12 @@ export const gatePollMs = 5
 /** A process that is at work longer than this hangs. */
 export const workMs = 120_000
 
-/** Of one offer, and with it of each authorisation. */
+/** Of one offer, and with it of each authorization. */
 export const authorizationSeconds = 300
 export const cooldownMs = 60_000
-/** Later than any authorisation and the margin in which only the service could say that it is over. */
+/** Later than any authorization and the margin in which only the service could say that it is over. */
 export const validityOverMs = (authorizationSeconds + 600 + 60) * 1_000
-/** Between the two waves of a round: a moment, within the cooldown, past it, past an authorisation, past a day. */
+/** Between the two waves of a round: a moment, within the cooldown, past it, past an authorization, past a day. */
 export const jumpsMs = [0, 20_000, cooldownMs + 1_000, validityOverMs, 25 * 60 * 60 * 1_000] as const
 
 /** From so many rounds on every state has to be met; below it is only told which were not. In 320 each point was halted at. */

@@ -5,7 +5,7 @@ import type { Authorization, ServiceRecords } from './service-records.ts'
 
 const open = new Set(['planned', 'signed', 'sent', 'unknown'])
 
-/** Goes through the journal as it was written: what was reserved, what was open, and what was signed at each moment. */
+/** Replays the journal in the order in which it was written: what was reserved, open and signed at each moment. */
 export function checkSteps(steps: readonly Row[], payments: readonly Payment[], maxTotalMicroUsd: bigint): string[] {
   const failures: string[] = []
   const byId = new Map(payments.map(payment => [payment.id, payment]))
@@ -53,7 +53,7 @@ export interface RoundFindings {
 
 const most = 1_000
 
-/** Holds the journal, which is at rest and long after its last authorisation, against the ledger of the service. */
+/** Holds the journal, which is at rest and long after its last authorization, against the ledger of the service. */
 export async function checkRound({ records, stepsInOrder, book, ...policy }: CheckedRound): Promise<RoundFindings> {
   const failures: string[] = [...book.failures]
   const atRest = await records.read(() => listPayments(most))
@@ -123,7 +123,7 @@ function checkExit({ id, state, nonce }: Payment, { authorizations }: ServiceRec
   return []
 }
 
-/** Whoever is still answered 402 right after a payment asks for the same money twice. */
+/** A 402 right after a payment asks for the same money twice. */
 function checkCooldown(payments: readonly Payment[], cooldownMs: number): string[] {
   return payments.flatMap(({ id, occasion, createdAtMs }) => {
     const before = payments.find(
@@ -141,7 +141,7 @@ const checkAnswers = (payments: readonly Payment[], used: ReadonlySet<unknown>, 
     .filter(({ id, nonce }) => nonce !== null && !used.has(id))
     .map(({ id }) => `${id} was signed without a yes of its own.`)
 
-/** Between two waves, when nobody is at work: whatever is open is reserved. */
+/** Between two waves, when no process works: every open payment is reserved. */
 export async function checkReserved(records: Records): Promise<string[]> {
   const payments = await records.read(() => listPayments(most))
   return payments

@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-test('whoever halts goes on when nobody else moves, the longest first', () => {
+test('a halted process continues when no other one runs, the longest halted first', () => {
   const gates = new Gates<object>(() => 61_000)
   gates.start([one, other])
   gates.told(one, halted('one'))

@@ -21,7 +21,7 @@ export class Gates<Process extends object> {
     this.#skewMs = skewMs
   }
 
-  /** These start now; until then they keep nobody from going on. */
+  /** These start now; until then they block no other process. */
   start(processes: readonly Process[]): void {
     for (const process of processes) this.#standings.set(process, 'moves')
   }

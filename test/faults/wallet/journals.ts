@@ -15,7 +15,7 @@ export interface RoundJournal {
   skewMs: number
   /** Moves the clock of all who decide on it. */
   advance(ms: number): Promise<void>
-  /** As its owner opens it; whoever opens it closes it. */
+  /** As its owner opens it; the caller closes it. */
   open(): Records
   /** Statement that answers every step of every payment, oldest first. */
   stepsInOrder: string

@@ -138,7 +138,7 @@ export async function paidService({ seed, caps, first, now }: ServiceTerms) {
     recover: () => {
       isWell = true
     },
-    /** Kills whoever presents this payment next. */
+    /** Kills the next process that presents this payment. */
     killAt: (nonce: string, point: FlightPoint, kill: () => void) => void dying.set(nonce, { point, kill }),
   }
 }

@@ -88,5 +88,5 @@ process.on('message', message => {
   })
 })
 tell({ kind: 'ready' })
-// Whoever started it has gone.
+// Its parent has ended.
 process.on('disconnect', () => process.exit(0))

@@ -32,7 +32,7 @@ export const pointsBeforeDecisions = [
 /** The same, and what comes next is an effect, or nothing. */
 const pointsBeforeEffects = ['before sending', 'after sent', 'answered', 'after confirmed', 'turn over'] as const
 export const pointsBetweenDecisions = [...pointsBeforeDecisions, ...pointsBeforeEffects] as const
-/** Whoever waits here keeps everybody else from deciding, so that the wait ends by itself. */
+/** A process that waits here keeps all others from deciding, so the wait ends by itself. */
 export const pointsInDecisions = ['before planned', 'in planned', 'in signed', 'in sent'] as const
 export type HaltPoint = (typeof pointsBetweenDecisions | typeof pointsInDecisions)[number]
 

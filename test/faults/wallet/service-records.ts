@@ -3,7 +3,7 @@ import { EvmPayload } from '#contract/wire/payment.ts'
 import type { Behaviour } from './behaviours.ts'
 import { authorizationSeconds } from './bounds.ts'
 
-/** One authorisation as the service has seen it. */
+/** One authorization as the service has seen it. */
 export interface Authorization {
   nonce: string
   from: string
@@ -23,16 +23,16 @@ export interface Caps {
   maxTotalMicroUsd: bigint
 }
 
-/** An authorisation says whole seconds, and the wallet decided up to a moment before it signed. */
+/** An authorization says whole seconds, and the wallet decided up to a moment before it signed. */
 const roundingMs = 2_000
 const dayMs = 24 * 60 * 60 * 1_000
 
-/** Every distinct authorisation, and whatever the caps forbid at the moment in which it is seen. */
+/** Every distinct authorization, and whatever the caps forbid at the moment in which it is seen. */
 export class ServiceRecords {
   readonly authorizations = new Map<string, Authorization>()
   readonly failures: string[] = []
   creditMicroUsd = 0n
-  /** The wallet is switched off, and nobody had sent anything that could still be under way. */
+  /** The wallet is stopped, and nothing that was sent can still be in flight. */
   isSwitchedOff = false
   readonly #caps: Caps
 

@@ -47,7 +47,7 @@ export const stories: Readonly<Record<Story, (told: Told) => Plot>> = {
     const isOfDeadPlan = needsDeadPlan(point)
     const count = isOfDeadPlan ? 2 : drawCount(draws)
     const first = needsLostAnswer(point) ? losesAnswer : (draws.pick([credits, staysOpen, []]) ?? [])
-    // Whoever dies over a plan leaves it to the next one, who dies while dropping it.
+    // A process dies while it plans, and the next one dies while it drops that plan.
     const ofDeadPlan = [
       [process(draws, armed('after planned'))],
       [process(draws, armed(point)), process(draws, armed(point))],

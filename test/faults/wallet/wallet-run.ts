@@ -39,7 +39,7 @@ function linesOf(tally: Tally, missed: readonly string[], failures: readonly str
     ...[...tally.states].map(([state, times]) => `${`${times}`.padEnd(8)}${state}`),
     ...rowsAsLines([
       ['rounds', `${tally.rounds}, of ${tally.processes} processes`],
-      ['distinct authorisations', `${tally.authorizations}`],
+      ['distinct authorizations', `${tally.authorizations}`],
       ['settled', `${formatUsd(microUsd(tally.settledMicroUsd))} USD`],
       ['ended by the owner', `${tally.resolved}`],
       ['states met', `${tally.states.size - missed.length} of ${tally.states.size}`],

@@ -87,7 +87,7 @@ export class Crew {
   #workers: Worker[] = []
   #isEnding = false
 
-  /** So many that take orders; whoever is killed is replaced at once, while others still work. */
+  /** This many processes take orders; a killed one is replaced at once, while the others still work. */
   async take(count: number): Promise<Worker[]> {
     this.#workers = this.#workers.filter(worker => worker.isRunning)
     while (this.#workers.length < count) this.#add()

@@ -1,4 +1,4 @@
-/** What bounds the processes that read files of callers: time, memory, pixels, places, and what they know. */
+/** The limits of the processes that read callers' files: time, memory, pixels, slots and environment. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
@@ -47,7 +47,7 @@ test('a task that takes too long ends with its process, and the next gets anothe
   workers.close()
 })
 
-test('who leaves ends the process at once', async () => {
+test('a caller who leaves ends the process at once', async () => {
   const workers = workersOf({ program: await program() })
   const [pid] = (await ask(workers)) as [number]
   const leaving = new AbortController()

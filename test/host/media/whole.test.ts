@@ -1,4 +1,4 @@
-/** Files that are cut off at their end are refused, of every kind; intact ones are taken, and say how much is in them. */
+/** Truncated files of every kind are refused; intact ones are accepted and measured. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type CheckedFormat, checkWhole } from '#host/media/whole/check-whole.ts'
 import { flacOfHeads, nestedBoxes, nestedElements, silentFlac, videoOfSamples } from '../../media/hostile-media.ts'

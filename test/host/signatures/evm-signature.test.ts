@@ -42,7 +42,7 @@ const vector = (r: bigint, lowS: bigint, bit: string, hash: string = digest): Ve
   signature: `0x${word(r)}${word(lowS)}${bit}`,
 })
 
-/** Nobody's, whatever was signed. */
+/** Belongs to no address, whatever was signed. */
 const nobodys: [rule: string, vector: Vector][] = [
   ['r is zero', vector(0n, 7n, '1b')],
   ['s is zero', vector(baseX, 0n, '1b')],
@@ -105,7 +105,7 @@ describe.each(ways)('by %s', (_name, open, tags) => {
   const signerOf = async ({ hash, signature }: Vector) =>
     (await signers()).ofDigest(Buffer.from(hash, 'hex'), signature)
 
-  test.each(nobodys)('A7: it is nobody’s where %s', options, async (_rule, each) => {
+  test.each(nobodys)('A7: it belongs to no address if %s', options, async (_rule, each) => {
     expect(await signerOf(each)).toBeNull()
     expect(await byViem(`0x${each.hash}`, each.signature)).toBeNull()
   })
@@ -116,7 +116,7 @@ describe.each(ways)('by %s', (_name, open, tags) => {
     expect(await signerOf(each)).toBe(signer)
   })
 
-  test.each(malformed)('A7: it is nobody’s that has %s', options, async (_rule, signature) => {
+  test.each(malformed)('A7: it belongs to no address if it has %s', options, async (_rule, signature) => {
     expect(isEvmSignature(signature)).toBe(false)
     const { ofDigest, ofMessage } = await signers()
     expect([ofDigest(Buffer.from(digest, 'hex'), signature), ofMessage('a text', signature)]).toEqual([null, null])
@@ -131,7 +131,7 @@ describe.each(ways)('by %s', (_name, open, tags) => {
     expect(ofMessage('another text', signature)).not.toBe(address)
   })
 
-  test('A7: the twin of a signature with a high s is nobody’s', options, async () => {
+  test('A7: the twin of a signature, with a high s, belongs to no address', options, async () => {
     const signature = await account.signMessage({ message: 'a text' })
     const other = word(order - BigInt(`0x${signature.slice(66, 130)}`))
     const twin = `${signature.slice(0, 66)}${other}${signature.endsWith('1b') ? '1c' : '1b'}`
@@ -150,7 +150,7 @@ describe.each(ways)('by %s', (_name, open, tags) => {
     )
   })
 
-  test('any bytes: the address that viem finds, or nobody’s', options, async () => {
+  test('any bytes: the same address as viem, or none', options, async () => {
     const { ofDigest } = await signers()
     for (let times = 0; times < 60; times++) {
       const bytes = randomBytes(65)

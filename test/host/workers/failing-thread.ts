@@ -1,6 +1,6 @@
 import { answerTasks } from '#host/workers/thread-entry.ts'
 
-/** Does as it is told, and says how many tasks its thread has had. */
+/** Behaves as the task says, and returns how many tasks its thread has had. */
 let tasks = 0
 answerTasks(async (task: 'count' | 'hang' | 'die' | 'grow') => {
   tasks++

@@ -4,7 +4,7 @@ import { Slots } from '#host/workers/slots.ts'
 
 const staying = new AbortController().signal
 
-test('who leaves the line gives up the place at once, and is passed over when a slot is free', async () => {
+test('a task that leaves the queue gives up its place at once, and is skipped when a slot is free', async () => {
   const slots = new Slots(1, 1)
   const first = Promise.withResolvers<void>()
   const running = slots.run(() => first.promise, staying)
@@ -25,13 +25,13 @@ test('who leaves the line gives up the place at once, and is passed over when a 
   expect(await slots.run(async () => 'free', staying)).toBe('free')
 })
 
-test('who had left before takes no slot', async () => {
+test('a task that was cancelled before takes no slot', async () => {
   const slots = new Slots(1, 1)
   await expect(slots.run(async () => 'ran', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone')
   expect(await slots.run(async () => 'free', staying)).toBe('free')
 })
 
-test('who leaves after the turn has begun ends the task alone, and the slot is passed on once', async () => {
+test('a task that is cancelled while it runs ends alone, and its slot is passed on once', async () => {
   const slots = new Slots(1, 2)
   const first = Promise.withResolvers<void>()
   const running = slots.run(() => first.promise, staying)
@@ -84,7 +84,7 @@ describe('D10: accounts share the slots', () => {
     expect(began).toEqual(['a1'])
   })
 
-  test('accounts take turns, whoever came first with many tasks', async () => {
+  test('accounts take turns, even if one came first with many tasks', async () => {
     const { began, start, end } = scripted(1, 100)
     await start('ada', 'a1', 'a2', 'a3', 'a4')
     await start('bob', 'b1', 'b2')

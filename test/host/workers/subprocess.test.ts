@@ -26,7 +26,7 @@ test.each<[rule: string, line: string, change: Partial<SubprocessRun>, answer: u
   expect(await ran(line, change)).toEqual([{ kind: 'exited', code }, ...said])
 })
 
-test('one that writes too much is ended, and the rest is not told', { timeout: 60_000 }, async () => {
+test('one that writes too much is ended, and the rest is dropped', { timeout: 60_000 }, async () => {
   const [end, out] = await ran(`process.stdout.write('x'.repeat(99)); ${forever}`, { outputBytes: 10 })
   expect([end, out]).toEqual([{ kind: 'too-long' }, ''])
 })
@@ -35,7 +35,7 @@ test('one that takes too long is ended', { timeout: 60_000 }, async () => {
   expect(await ran(forever, { timeoutMs: 1 })).toEqual([{ kind: 'late' }, '', ''])
 })
 
-test('one that nobody wants any more is ended by the signal’s reason', { timeout: 60_000 }, async () => {
+test('one that is cancelled ends with the signal’s reason', { timeout: 60_000 }, async () => {
   const leaving = new AbortController()
   const reason = new Error('nobody')
   const run = ran(`console.log(1); ${forever}`, { onOutput: () => leaving.abort(reason), signal: leaving.signal })
@@ -43,7 +43,7 @@ test('one that nobody wants any more is ended by the signal’s reason', { timeo
   await expect(ran('', { signal: leaving.signal })).rejects.toBe(reason)
 })
 
-test('one that is not there is told by the system’s own error', async () => {
+test('a missing one is reported by the system’s own error', async () => {
   await expect(ran('', {}, '/nowhere/program')).rejects.toMatchObject({ code: 'ENOENT' })
 })
 

@@ -34,7 +34,7 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     await hasty.close()
   })
 
-  test('a task that nobody wants any more is ended, and one that waits is never begun', async () => {
+  test('a cancelled task is ended, and a waiting one never starts', async () => {
     const left = new AbortController()
     const ended = Promise.allSettled([thread.run('hang', left.signal), thread.run('die', left.signal)])
     const other = thread.run('count')
@@ -53,7 +53,7 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     await patient.close()
   })
 
-  test('a thread that cannot be started fails its task alone, and the line goes on', async () => {
+  test('a thread that cannot be started fails only its task, and the queue continues', async () => {
     const odd = { ...options, url: new URL('./no-thread.txt', 'http://localhost/') }
     const broken = new TaskThread<Task, number>(odd)
     const ended = await Promise.allSettled([broken.run('count'), broken.run('count')])
@@ -75,7 +75,7 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     expect(await thread.run('count')).toBe(1)
   })
 
-  test('more than may wait are told to try again in a moment', async () => {
+  test('tasks beyond the queue get a short Retry-After', async () => {
     const left = new AbortController()
     const running = thread.run('hang', left.signal)
     const waiting = [thread.run('count'), thread.run('count'), thread.run('count')]
@@ -100,7 +100,7 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
     expect(await Promise.all([...mine, ...others])).toEqual([3, 4, 1, 2])
   })
 
-  test('what nobody waits for any more takes no place of a share', async () => {
+  test('a cancelled task takes no slot of a share', async () => {
     const left = new AbortController()
     const ended = Promise.allSettled([as('ada', 'hang', left.signal), as('ada', 'count', left.signal)])
     await expect(as('ada', 'count')).rejects.toMatchObject({ status: 429 })

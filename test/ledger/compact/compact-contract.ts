@@ -1,4 +1,4 @@
-/** What folding old entries keeps, on every store. */
+/** What compacting old entries must preserve, on every store. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { type AuditReport, audit } from '#ledger/audit/audit.ts'

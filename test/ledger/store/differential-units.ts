@@ -146,7 +146,7 @@ class Draw {
   }
 
   #name = (kind: string, count: number): string => `${this.#age}${kind} ${this.#random.below(count)}`
-  /** Most often a hold that was asked for lately; whoever ends it takes it off the list. */
+  /** Most often a recent hold; ending it removes it from the list. */
   #held = (ends = false): string => {
     const { once, below } = this.#random
     const place = this.#recent.length - 1 - below(4)

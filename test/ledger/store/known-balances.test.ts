@@ -1,4 +1,4 @@
-/** A balance that a store has learnt is never older than what it acknowledged. */
+/** A cached balance is never older than the last unit that the store acknowledged. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { balanceOf } from '#ledger/accounts/balances.ts'

@@ -37,7 +37,7 @@ withPostgres('clocks of PostgreSQL and of those who use it', cluster => {
     await dispose()
   })
 
-  test('a clock that goes off later ends nobody’s live hold, and is told once; back again it recovers', async () => {
+  test('a clock that becomes wrong later ends no live hold and is logged once; when it is right again, work resumes', async () => {
     const { store, schema, url, dispose } = await openSchemaStore(cluster())
     const atMs = Date.now()
     let skewMs = 0

@@ -1,4 +1,4 @@
-/** What becomes of acknowledged units when a process, a connection or the database is gone in the middle. */
+/** Acknowledged units survive the loss of a process, a connection or the database. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'

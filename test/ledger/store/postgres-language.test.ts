@@ -1,4 +1,4 @@
-/** What a store and its readers decide where the server speaks another language than English. */
+/** A store and its readers on a server whose messages are not in English. */
 import { expect, test } from 'vitest'
 import { isOtherSchema } from '#cli/data/ledger-place.ts'
 import { watchedStore } from '#ledger/ledger-watch.ts'
@@ -60,7 +60,7 @@ withPostgres('PostgreSQL that speaks German', cluster => {
     await close()
   })
 
-  test('an entry that somebody changes is refused with a code of our own', async () => {
+  test('changing an entry is refused with an error code of our own', async () => {
     const { store, tamper, close } = await open()
     await mustCommit(store, account(), grant(5n))
     await expect(tamper('UPDATE entry SET amount = 1')).rejects.toMatchObject({ code: 'FB002' })

@@ -33,7 +33,7 @@ const rounds = 80
 
 const told = (outcome: Outcome | undefined) => (outcome?.ok ? 'ok' : outcome?.why)
 
-/** Resolves once so many statements of the server wait for somebody. */
+/** Resolves once this many statements of the server wait for a lock. */
 const whenWaiting = (cluster: Cluster, many: number, forWhat = '') =>
   expect
     .poll(() => cluster.asSuperuser(`SELECT FROM pg_locks WHERE NOT granted ${forWhat}`), { timeout, interval: 5 })
@@ -113,7 +113,7 @@ withPostgres('two processes that mean the same hold', cluster => {
   })
 
   describe('where it was not there yet when accounts were locked', () => {
-    /** Keeps whoever would use a nonce of this name waiting: before it has read anything, and then before it commits. */
+    /** Makes every user of a nonce with this name wait: before it reads anything, and then before it commits. */
     async function gate(name: string) {
       const client = new pg.Client({ connectionString: url })
       await client.connect()

@@ -1,4 +1,4 @@
-/** A database that has applied a migration never applies it again: what is changed in it would be there in new ledger only. */
+/** A database never applies a migration twice, so a change to a released migration would reach only new ledgers. */
 import { createHash } from 'node:crypto'
 import {
   DummyDriver,

@@ -1,4 +1,4 @@
-/** What the writer keeps in memory is never what it goes by once anything else changed the rows. */
+/** The writer does not use its cached rows once anything else has changed them. */
 import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { knownRowsMost } from '#ledger/bounds.ts'

@@ -1,4 +1,4 @@
-/** What every store keeps to. Each engine runs the same tests. */
+/** The contract of every store. Both stores run the same tests. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { FoldingStore } from '#ledger/store/entry-fold.ts'
 import type { Store } from '#ledger/store/store.ts'

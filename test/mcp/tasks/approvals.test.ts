@@ -64,7 +64,7 @@ test('a denial ends the task, and nothing was sent or charged', async () => {
   expect(server.ledger).toMatchObject({ chats: 0, credit: 5 })
 })
 
-test('a request outlives the server, and another client may bring the answer', async () => {
+test('a request survives a restart of the server, and another client may answer it', async () => {
   const { client, taskId, until, running, open, server } = await setUp()
   const key = keyOf(await until(client, taskId, 'input_required'))
   await running.close()
@@ -123,7 +123,7 @@ test('cancelled after an approval at the terminal and before a poll, it is never
   expect(server.ledger).toMatchObject({ chats: 0, credit: 5 })
 })
 
-test('what it requests after the first approval belongs to the same tool', async () => {
+test('further approval requests belong to the same tool', async () => {
   const { client, taskId, until } = await setUp({}, { credit: 0 }, { isNewPayee: true })
   const consent = keyOf(await until(client, taskId, 'input_required'))
   await answer(client, taskId, { [consent]: { action: 'accept', content: ticks } })

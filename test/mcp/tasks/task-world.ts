@@ -58,7 +58,7 @@ export async function taskWorld(service: PretendOptions = {}) {
     return { agent, log: http.log, url: http.url, client, close }
   }
 
-  /** Looks until the task stands so; each look lets whoever waits for the service ask again. */
+  /** Polls until the task has this state; each poll lets waiting processes ask the service again. */
   async function until(client: TaskClient, taskId: unknown, status: string) {
     for (let look = 0; look < 500; look++) {
       const task = await client.ask('tasks/get', { taskId })

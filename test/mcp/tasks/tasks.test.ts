@@ -28,7 +28,7 @@ function checked(tool: string, result: { structuredContent?: unknown }) {
 const refusedBy = async (client: TaskClient, method: string, taskId: unknown) =>
   (await client.send(method, { taskId, inputResponses: {} })).error
 
-test('a video is a task: it is looked at with its progress and its price, and comes to the result of its tool', async () => {
+test('a video is a task: its status shows progress and price, and it ends with the tool’s result', async () => {
   const { open, until, world, server } = await setUp()
   const client = (await open()).client()
   const created = await client.ask('tools/call', video)
@@ -59,7 +59,7 @@ test('a video is a task: it is looked at with its progress and its price, and co
   expect(server.ledger.videos).toBe(1)
 })
 
-test('a client that does not declare tasks has what it always had, and none of the three methods', async () => {
+test('a client without tasks gets the usual results, and none of the three methods', async () => {
   const { open } = await setUp()
   const client = (await open()).client({ tasks: false })
   const plain = await client.ask('tools/call', video)
@@ -74,7 +74,7 @@ test('a client that does not declare tasks has what it always had, and none of t
   }
 })
 
-test('consent is asked for before there is a task; declined, there is none', async () => {
+test('consent is requested before a task is created; without it, no task is created', async () => {
   const { open, until, world, server } = await setUp({ asksConsent: true })
   const client = (await open()).client()
   const { inputRequests, requestState, ...asked } = await client.ask('tools/call', video)
@@ -102,7 +102,7 @@ test('consent is asked for before there is a task; declined, there is none', asy
   expect(server.ledger.videos).toBe(1)
 })
 
-test('a task that is cancelled says what was charged; the service goes on, and the same call takes it up again', async () => {
+test('a cancelled task shows the charge; the service continues, and the same call resumes it', async () => {
   const { open, until, world, server } = await setUp()
   const client = (await open()).client()
   const { taskId } = await client.ask('tools/call', video)
@@ -150,7 +150,7 @@ test('a job that fails is a result, with its refund or without', async () => {
   expect(result.content[0].text).toContain('The model failed')
 })
 
-test('who waits for a job waits by a task as well, unless only to look', async () => {
+test('waiting for a job is a task too, unless it only checks', async () => {
   const { open, until, world } = await setUp()
   const server = await open()
   const { structuredContent } = await server.client({ tasks: false }).ask('tools/call', video)
@@ -200,7 +200,7 @@ test.each([
   expect(log).toEqual([])
 })
 
-test('another wallet’s task is unknown, another tool has none of it, and one whose time is over says so', async () => {
+test('another wallet’s task is unknown, another tool cannot use it, and an expired one is reported', async () => {
   const { open, clock, server } = await setUp()
   const own = await open()
   const { taskId } = await own.client().ask('tools/call', video)

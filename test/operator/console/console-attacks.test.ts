@@ -120,7 +120,7 @@ describe('sessions', () => {
     expect(await status(opened.spend(token))).toBe(410)
   })
 
-  test('O5: a role does what it may and no more', async () => {
+  test('O5: a role can do what it allows, and no more', async () => {
     const session = await opened.signIn('read')
     expect(await (await opened.get('/api/me', session)).json()).toMatchObject({ role: 'read', by: 'ada' })
     expect(await status(opened.act('/api/sign-out-all', {}, session))).toBe(403)

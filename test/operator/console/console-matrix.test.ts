@@ -73,7 +73,7 @@ describe('O5: roles', () => {
     expect(await acts()).toEqual([])
   })
 
-  test('O5: another method, path or case of a route is no way around its role', async () => {
+  test('O5: another method, path or letter case does not bypass a route’s role', async () => {
     const headers = opened.headersOf(await opened.signIn('read'))
     const path = '/api/operator/customer.suspend'
     for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS'])

@@ -78,7 +78,7 @@ test('the page shows prices, the queue, shares and health', async () => {
   ])
 })
 
-test('a probe is small, is charged to nobody, and its outcome and time are in the log', async () => {
+test('a probe is small, is charged to no customer, and its outcome and time are logged', async () => {
   expect(await tried('near')).toMatchObject({ outcome: 'works', said: 'It answered.', made: null })
   expect(server.seen.map(({ body }) => [body.model, body.max_tokens])).toEqual([['inner', 16]])
   expect((await acts()).map(row => [row.act, row.actor, row.subject])).toEqual([
@@ -120,7 +120,7 @@ test.each([
   expect(JSON.stringify([shown, await acts()])).not.toContain('a secret of the engine')
 })
 
-test('an engine that is away is reported, and stays as healthy as its callers found it', async () => {
+test('an unreachable engine is reported, and its health is unchanged', async () => {
   expect((await tried('gone')).outcome).toBe('failed')
   const [{ upstreams } = { upstreams: [] }] = (await (await opened.act('/api/models', {}, owner)).json()) as ModelRow[]
   expect(upstreams.map(({ state, calls, failures }) => [state, calls, failures])).toEqual([

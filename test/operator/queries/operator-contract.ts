@@ -121,7 +121,7 @@ export function operatorContract(name: string, open: () => Promise<Opened>): voi
       expect(await opened.store.read.selectFrom('api_key').selectAll().execute()).toEqual([])
     })
 
-    test('a name that several have is refused with their ids, and so is one that nobody has', async () => {
+    test('an ambiguous name is refused with the ids, and so is an unknown name', async () => {
       const [one, other] = [await made('Ada'), await made('ada')]
       await expect(ask('customer', { customer: 'ADA' })).rejects.toThrow(one)
       await expect(ask('customer', { customer: 'ADA' })).rejects.toThrow(other)
@@ -372,7 +372,7 @@ export function operatorContract(name: string, open: () => Promise<Opened>): voi
       expect(await acts()).toMatchObject([{ act: 'limit.unblock', subject: 'address:192.0.2.1' }])
     })
 
-    test('who hit a limit in the last day is counted by type and model', async () => {
+    test('callers that hit a limit in the last day are counted by type and model', async () => {
       const ada = await made('Ada')
       const hit = { op: 'limit', account: ada, key: null, model: 'm', tier: 'S', type: 'RPM', atMs: now } as const
       await mustCommit(opened.store, hit, hit, { ...hit, model: 'n' }, { ...hit, atMs: now - 2 * dayMs })

@@ -55,7 +55,7 @@ test('no query reads the ledger on the thread that serves calls: neither the con
   expect(read.filter(node => !node.includes('"nonce"') && !node.includes('"lease_until_ms"'))).toEqual([])
 }, 30_000)
 
-test('more queries than may wait are told to come back, and the others are answered', async () => {
+test('queries beyond the queue get a Retry-After, and the others are answered', async () => {
   const { path, dispose } = await openTemporaryStore()
   onTestFinished(dispose)
   const queries = new OperatorQueries(`sqlite:${path}`, { clock: systemClock })

@@ -117,13 +117,13 @@ describe('attacks on passkeys', () => {
     ;({ authenticator } = await register(session))
   })
 
-  test('O14: an assertion that is sent again signs nobody in', async () => {
+  test('O14: a replayed assertion is refused', async () => {
     const sent = await assertion(authenticator)
     expect(await status(enter(sent))).toBe(200)
     expect(await status(enter(sent))).toBe(401)
   })
 
-  test('O14: an assertion for another browser, or one that is too old, signs nobody in', async () => {
+  test('O14: an assertion for another browser, or an expired one, is refused', async () => {
     const sent = await assertion(authenticator)
     const { browser } = await waysIn()
     expect(await status(enter({ ...sent, browser }))).toBe(401)
@@ -138,12 +138,12 @@ describe('attacks on passkeys', () => {
     ['another host', { rpId: 'evil.example' }],
     ['no check of the user', { isVerified: false }],
     ['a count that does not grow', { counter: 0 }],
-  ])('O15: an assertion with %s signs nobody in', async (_what, terms) => {
+  ])('O15: an assertion with %s is refused', async (_what, terms) => {
     expect(await status(enter(await assertion(authenticator)))).toBe(200)
     expect(await status(enter(await assertion(authenticator, terms)))).toBe(401)
   })
 
-  test('O15: another key that names the same passkey signs nobody in', async () => {
+  test('O15: another key that names the same passkey is refused', async () => {
     const { ways, browser } = await waysIn()
     if (!ways.passkey) throw new Error('No passkey is asked for.')
     const credential = new SoftwareAuthenticator().sign(ways.passkey, { origin })
@@ -160,7 +160,7 @@ describe('attacks on passkeys', () => {
     expect((await register(session, terms)).answer.status).toBe(409)
   })
 
-  test('O15: a challenge to sign in or to prove adds no passkey, and one to add signs nobody in', async () => {
+  test('O15: a challenge for a sign-in or a confirmation cannot add a passkey, and one for adding cannot sign in', async () => {
     const other = new SoftwareAuthenticator()
     const creation = await json<PasskeyCreation>(ask('/api/your-sign-in/passkey-request', session))
     const { ways, browser } = await waysIn()
@@ -180,7 +180,7 @@ describe('attacks on passkeys', () => {
     },
   )
 
-  test('O16: who guesses waits longer and longer; another address does not', async () => {
+  test('O16: a guesser waits longer each time; another address does not', async () => {
     const { browser } = await waysIn()
     const guess = async () => enter({ browser, credential: {} })
     for (let each = 0; each < 5; each++) expect((await guess()).status).toBe(401)
@@ -194,7 +194,7 @@ describe('attacks on passkeys', () => {
     expect((await enter(sent, '::1')).status).toBe(200)
   })
 
-  test('O16: of guesses at once, one is looked at', async () => {
+  test('O16: of simultaneous guesses, one is checked', async () => {
     const { browser } = await waysIn()
     const guesses = await Promise.all(Array.from({ length: 10 }, () => status(enter({ browser, credential: {} }))))
     expect(guesses.filter(each => each === 401)).toHaveLength(1)
@@ -220,7 +220,7 @@ describe('attacks on passkeys', () => {
     expect(await status(ask('/api/operator/operators', bob))).toBe(403)
   })
 
-  test('O17: a link that gives less than the role of its operator adds no passkey, nor does one that names nobody', async () => {
+  test('O17: a link with a lower role than its operator’s adds no passkey, nor does a link without a name', async () => {
     const less = await byLink({ by: 'ada', role: 'read' })
     expect(await status(ask('/api/your-sign-in/passkey-request', less))).toBe(409)
     const nobody = await byLink({ by: 'eve', role: 'support' })

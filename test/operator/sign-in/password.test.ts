@@ -79,7 +79,7 @@ describe('a password with a code', () => {
     expect((await acts()).map(({ act }) => act)).toEqual(['operator.create', 'operator.create', 'operator.proof'])
   })
 
-  test('of an operator who was reset or removed signs nobody in', async () => {
+  test('of an operator who was reset or removed is refused', async () => {
     const owner = await opened.signIn()
     const secret = await setPassword(owner)
     await ask('operator/operator.create', owner, { operator: 'bob', role: 'owner' })
@@ -154,7 +154,7 @@ describe('attacks on passwords', () => {
   const enterFrom = (address: string, code: string, cookie = '', operator = 'ada') =>
     opened.post('/api/sign-in/password', { operator, password, code }, { ...fromItself, cookie }, address)
 
-  test('O23: who guesses from one address delays the operator neither elsewhere nor in a known browser there', async () => {
+  test('O23: guesses from one address delay the operator neither elsewhere nor in a known browser there', async () => {
     const secret = await setPassword(await opened.signIn())
     const device = await deviceOf(secret)
     const guesses = []
@@ -167,7 +167,7 @@ describe('attacks on passwords', () => {
     expect((await enterFrom('203.0.113.1', codeNow(secret))).status).toBe(200)
   })
 
-  test('O23: who guesses from many addresses is limited in total, whatever succeeds between, and delays no known browser', async () => {
+  test('O23: guesses from many addresses are limited in total, even if attempts succeed in between, and delay no known browser', async () => {
     const secret = await setPassword(await opened.signIn())
     const device = await deviceOf(secret)
     const { clock } = opened.service

@@ -7,7 +7,7 @@ import type { AccountFixture, OpenProcesses, Owner, Processes } from './account-
 const minute = 60_000
 const day = 24 * 60 * minute
 
-/** A day's staking credit of whoever has a wallet: one chat of 320 micro-USD, and 180 of the next. */
+/** A day's staking credit of a wallet: one chat of 320 micro-USD, and 180 of the next. */
 const stakedMicroUsd = 500n
 
 interface Page {

@@ -4,7 +4,7 @@ import type { ApiKey } from '#contract/operations/keys.ts'
 import { words } from '../chat-script.ts'
 import { type AccountFixture, openOnSqlite, type Processes } from './account-fixture.ts'
 
-/** A key with a budget makes nothing more spendable than that budget. */
+/** A key with a budget cannot make more than that budget spendable. */
 
 let processes: Processes
 let fixture: AccountFixture

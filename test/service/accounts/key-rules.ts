@@ -26,8 +26,8 @@ const wrongMembers = [
   ['an existing date', 'expiresAt', { expiresAt: '2027-02-31' }],
   ['a date and nothing else', 'expiresAt', { expiresAt: 'tomorrow' }],
   ['an end in the future', 'expiresAt', { expiresAt: '2026-01-01' }],
-  ['D9: no misspelt period', 'did you mean consumptionLimit or limitPeriod?', { consumptionLimitPeriod: 'LIFETIME' }],
-  ['no misspelt limit', 'did you mean consumptionLimit or limitPeriod?', { consumptionLimits: { usd: 1 } }],
+  ['D9: no misspelled period', 'did you mean consumptionLimit or limitPeriod?', { consumptionLimitPeriod: 'LIFETIME' }],
+  ['no misspelled limit', 'did you mean consumptionLimit or limitPeriod?', { consumptionLimits: { usd: 1 } }],
   ['no limit in another unit', 'Allowed members: usd, diem, vcu', { consumptionLimit: { USD: 1 } }],
 ] as const
 
@@ -120,7 +120,7 @@ export function keyRules(open: OpenProcesses): void {
     ['JSON', 'POST', '/api_keys', 400, 'JSON', '{'],
     ['an id', 'DELETE', '/api_keys', 400, 'id'],
     ['an id', 'PATCH', '/api_keys', 400, 'id', { description: '' }],
-    ['no misspelt end', 'PATCH', '/api_keys', 400, 'did you mean expiresAt?', { id: 'x', expires_at: '' }],
+    ['no misspelled end', 'PATCH', '/api_keys', 400, 'did you mean expiresAt?', { id: 'x', expires_at: '' }],
     ['a key that there is', 'PATCH', '/api_keys', 404, 'no such API key', { id: 'x' }],
     ['a key that there is', 'DELETE', '/api_keys?id=x', 404, 'no such API key'],
     ['a key that there is', 'GET', '/api_keys/x', 404, 'no such API key'],

@@ -83,7 +83,7 @@ test('a wallet that has only staked gets its account with the key', async () => 
   expect((await order(by)).status).toBe(200)
 })
 
-test('a token makes one key, whoever sends it again to whichever process', async () => {
+test('a token creates one key, even if it is sent again to another process', async () => {
   const by = await wallet()
   const given = await token()
   const statuses = await Promise.all(

@@ -1,4 +1,4 @@
-/** A process whose clock has jumped takes no job from those who follow it, and gives up none for its age. */
+/** A process whose clock has jumped takes over no jobs, and gives up none because of its age. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { jobLeaseMs, longestJobMs, searchIntervalMs } from '#service/jobs/jobs.ts'
 import { closeAll, type KeyFixture, openKeyFixture } from '../http/idempotency/key-fixture.ts'

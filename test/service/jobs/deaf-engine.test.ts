@@ -1,4 +1,4 @@
-/** An engine that never answers, and hears nothing of an abort. */
+/** An engine that never answers and ignores aborts. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
 import type { JobProgress, VideoCall, VideoEngine } from '#engines/ports/media-engines.ts'

@@ -90,7 +90,7 @@ describe('a credit and its transfer', () => {
     expect(findings.map(([kind]) => kind)).toEqual(['credit_without_transfer'])
   })
 
-  test('of which the ledger does not know the transaction is one without a transfer', async () => {
+  test('whose transaction the ledger does not know is a credit without a transfer', async () => {
     await write('one', {})
     opened.tamper('UPDATE payment SET transaction_id = NULL')
     expect((await audited()).findings).toEqual([

@@ -14,7 +14,7 @@ import { newAccount, startTestChain } from '../../payments/test-chain.ts'
 import { openWorld, payingFetch as payOnEvm, topUpUrl } from '../../payments/top-up-world.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
 
-/** Ledger of one rail with three payments, and a chain that has these and a stranger's gift. */
+/** A ledger of one rail with three payments, and a chain that has these and an unknown transfer. */
 interface PaidRail {
   database: string
   url: string

@@ -1,4 +1,4 @@
-/** Where sound ledger end: what lies just within is no finding, what lies just beyond is one. */
+/** The limits of a sound ledger: values just within them are no finding, values just beyond them are. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { audit } from '#ledger/audit/audit.ts'

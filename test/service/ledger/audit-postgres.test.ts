@@ -45,7 +45,7 @@ withPostgres('the audit of a PostgreSQL database', cluster => {
     }
   }
 
-  test('sound ledger: no finding, and all of them counted', async () => {
+  test('a sound ledger: no finding, and every row counted', async () => {
     expect(await auditAfter('SELECT 1')).toMatchObject({
       ...{ ok: true, findings: [], driftMicroUsd: 0n },
       counts: {

@@ -1,4 +1,4 @@
-/** What an audit asks a node of an EVM chain, and what it makes of the answers. */
+/** An audit's requests to a node of an EVM chain, and how it interprets the answers. */
 import { describe, expect, test } from 'vitest'
 import { evmTransfers, type Payee, type Transfer, type TransferSource } from '#ledger/audit/audit-transfers.ts'
 import { type NodeAnswer, scriptedNode } from './scripted-node.ts'
@@ -111,7 +111,7 @@ describe('blocks', () => {
     expect(found).toHaveLength(4)
   })
 
-  test('of which the node refuses each single one end the audit', async () => {
+  test('that the node refuses one by one end the audit', async () => {
     const { asked, source } = await nodeOf({ head: 1, widest: 0 })
     const reading = read(source)
     await expect(reading).rejects.toMatchObject({ message: 'The node refuses eth_getLogs (-32005).', refused: true })
@@ -161,7 +161,7 @@ describe('a transfer', () => {
   const key = `evm:8453:${asset}:0x${'cd'.repeat(20)}:${nonce}`.toLowerCase()
 
   const receipts: [rule: string, logs: object[] | null, key: string | null][] = [
-    ['after its authorisation is that payment', [used(), moved(7)], key],
+    ['after its authorization is that payment', [used(), moved(7)], key],
     ['with something of another token between them too', [used(), log(6, [stranger], stranger), moved(7)], key],
     [
       'of one of several in a transaction is its own',
@@ -170,11 +170,11 @@ describe('a transfer', () => {
     ],
     ['without one is a gift', [moved(7)], null],
     ['after an event of another kind is a gift', [used([transferTopic, payer, nonce]), moved(7)], null],
-    ['after the authorisation of somebody else is a gift', [used([usedTopic, stranger, nonce]), moved(7)], null],
+    ['after the authorization of somebody else is a gift', [used([usedTopic, stranger, nonce]), moved(7)], null],
     ['after one of another token is a gift', [used(undefined, stranger), moved(7)], null],
     ['after one that names no nonce is a gift', [used([usedTopic, payer]), moved(7)], null],
     ['after one that names nobody is a gift', [used([usedTopic]), moved(7)], null],
-    ['that comes before its authorisation is a gift', [moved(7), used()], null],
+    ['that comes before its authorization is a gift', [moved(7), used()], null],
     ['whose receipt is gone is a gift', null, null],
   ]
   test.each(receipts)('%s', async (_rule, logs, told) => {

@@ -1,4 +1,4 @@
-/** What an audit asks a node of Solana, and what it reads out of the transactions that it is given. */
+/** An audit's requests to a Solana node, and how it interprets the transactions. */
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { encodeBase58 } from '#contract/wire/base58.ts'

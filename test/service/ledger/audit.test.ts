@@ -11,7 +11,7 @@ import { damages, tokens, writeIntactLedger } from './damaged-ledger.ts'
 const clock = { now: () => nowMs }
 
 let folder: ReturnType<typeof temporaryFolder>
-/** Sound ledger with one of everything. */
+/** A sound ledger with one row of every kind. */
 let audio: string
 /** A copy of them, to be damaged. */
 let path: string
@@ -30,7 +30,7 @@ beforeEach(() => {
   copyFileSync(audio, path)
 })
 
-test('sound ledger: no finding, and all of them counted', async () => {
+test('a sound ledger: no finding, and every row counted', async () => {
   const report = await audit(path, { clock })
   expect(report).toMatchObject({ ok: true, findings: [], findingsLeftOff: 0, driftMicroUsd: 0n })
   expect(report.counts).toEqual({
@@ -74,7 +74,7 @@ test('a sum by day that was changed is found', async () => {
   expect([ok, findings.map(({ kind }) => kind)]).toEqual([false, ['day_sum_differs']])
 })
 
-test('an entry of a kind that nobody knows is one of the entries, and of no kind', async () => {
+test('an entry of an unknown kind counts as an entry, and under no kind', async () => {
   const { counts } = await audit(path, { clock })
   tamperWith(path, `${unlocked} UPDATE entry SET kind = 'ODD' WHERE kind = 'TOP_UP'`)
   expect((await audit(path, { clock })).counts).toStrictEqual({ ...counts, topUps: 0 })

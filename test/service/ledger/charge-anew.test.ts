@@ -1,4 +1,4 @@
-/** Holds that others have ended before their calls were: after an outage, or a pause that was longer than a lease. */
+/** Holds that another process ended before their calls ended: after an outage, or a pause longer than a lease. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { AlsoCommitRefused } from '#ledger/charges/charge-order.ts'

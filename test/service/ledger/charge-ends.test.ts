@@ -1,4 +1,4 @@
-/** How one hold grows and ends: what is charged, what is lost, and who is told. */
+/** How a hold grows and ends: what is charged, what is lost, and what is reported. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { AlsoCommitRefused, type ChargeOrder, printedCost } from '#ledger/charges/charge-order.ts'
@@ -97,7 +97,7 @@ describe('a hold ends', () => {
     expect(await fixture.held(principal.account)).toEqual([])
   })
 
-  test('once: whoever comes second gets the first result, and nothing more is charged', async () => {
+  test('once: the second attempt gets the first result, and nothing more is charged', async () => {
     const principal = await fixture.customer(1_000n)
     const charge = await fixture.charges().open(fixture.order(principal, 100n))
     const first = await charge.capture(linesOf([30n]))

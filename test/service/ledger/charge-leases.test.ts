@@ -1,4 +1,4 @@
-/** What keeps a hold alive while its work goes on, what is written down of it, and who ends it once its process died. */
+/** How a hold is renewed while its call runs, its checkpoints, and who ends it after its process died. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
@@ -194,7 +194,7 @@ describe('what is owed', () => {
     expect(renewed).toEqual([one.charge.holdId, other.charge.holdId])
   })
 
-  test('and may not have arrived is written with the next one, and nobody is lost', async () => {
+  test('and may not have arrived is written with the next one, and none is lost', async () => {
     let fails = true
     charges = fixture.charges({
       store: {
@@ -342,7 +342,7 @@ describe('a hold whose process died', () => {
     expect(await recoverHolds(shared, fixture.clock)).toBe(ended)
   })
 
-  test('is ended at a start, whatever its lease says, where nobody else writes; and what is the process’s own is not', async () => {
+  test('is ended at startup, whatever its lease, if no other process writes; the process’s own holds are not', async () => {
     const { account } = await dead()
     const own = await dead()
     const { charge } = own

@@ -165,7 +165,7 @@ describe('many calls at once', () => {
     expect(await written()).toBe(turns)
   })
 
-  test('no lease lapses, whoever has had a turn', async () => {
+  test('no lease lapses, whichever call had a turn', async () => {
     const charges = await openCharges(70, () => [])
     const until = clock.now() + 60_000
     while (clock.now() < until) {

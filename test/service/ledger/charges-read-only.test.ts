@@ -35,7 +35,7 @@ async function restart(): Promise<void> {
   await open()
 }
 
-/** Somebody writes past the service, into its file. */
+/** Another program writes directly into the ledger's file. */
 function tamper(sql: string): void {
   const database = new DatabaseSync(fixture.service.database)
   database.exec(sql)
@@ -64,7 +64,7 @@ async function knownCustomer(): Promise<Customer> {
   return customer
 }
 
-describe('ledger that do not add up take no new debits', () => {
+describe('a ledger that does not add up takes no new debits', () => {
   const tampered: [rule: string, sql: string][] = [
     ['a balance that was raised', 'UPDATE account SET posted = posted + 1000000'],
     ['credit that is held for nobody', 'UPDATE account SET held = held + 1'],
@@ -106,7 +106,7 @@ describe('ledger that do not add up take no new debits', () => {
 
   // A start frees what the last process held, so no hold of it can be miscounted.
   const lasting = tampered.filter(([rule]) => rule !== 'a hold that nobody counts')
-  test.each(lasting)('%s, before the next start serves anybody', async (_rule, sql) => {
+  test.each(lasting)('%s, before the next start serves any caller', async (_rule, sql) => {
     const customer = await knownCustomer()
     tamper(sql)
     await restart()
@@ -114,7 +114,7 @@ describe('ledger that do not add up take no new debits', () => {
     expect((await fixture.chat(customer)).status).toBe(503)
   })
 
-  test('sound ledger stays open, however long they are looked over', async () => {
+  test('a sound ledger stays open, however often it is checked', async () => {
     const customer = await knownCustomer()
     for (let looks = 0; looks < 5; looks++) {
       await (await fixture.chat(customer)).text()

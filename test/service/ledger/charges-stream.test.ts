@@ -1,4 +1,4 @@
-/** What a stream is charged, however it ends: read to its end, left, broken off, or never begun. */
+/** What a stream is charged, however it ends: complete, left, cut off, or never started. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { holdLeaseMs } from '#ledger/bounds.ts'

@@ -110,7 +110,7 @@ test.each<[rule: string, body: object, status: number]>([
   expect(await service.store.read.selectFrom('ended_hold').selectAll().execute()).toEqual([])
 })
 
-test('a key without the budget, and ledger that are read-only, queue nothing', async () => {
+test('a key without the budget, and a read-only ledger, queue nothing', async () => {
   const { key } = await customer({ period: 'lifetime', usd: microUsd(1_000), staking: null })
   const refused = await service.post('/video/queue', ask, key)
   expect([refused.status, await refused.json()]).toMatchObject([

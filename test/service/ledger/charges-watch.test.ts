@@ -59,7 +59,7 @@ const engines = (open: () => Promise<OpenedStore>) => {
       }
     })
 
-  onLedger('sound books are looked over without a word, tampered ones are closed, mended ones opened', async opened => {
+  onLedger('a sound ledger logs nothing, a tampered one is closed, and a repaired one reopens', async opened => {
     const { watch, charges, order, errors } = await ledgerOf(opened)
     await watch.lookOverAtStart()
     const held = await charges.open(order(500n))

@@ -1,4 +1,4 @@
-/** Sound ledger with one of everything, and every way to damage them that an audit has to find. */
+/** A sound ledger with one row of every kind, and every kind of damage that an audit has to find. */
 import { microUsd, priceLines } from '#contract/money.ts'
 import type { FindingKind } from '#ledger/audit/findings.ts'
 import type { Store } from '#ledger/store/store.ts'

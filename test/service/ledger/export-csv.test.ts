@@ -66,7 +66,7 @@ test('a credit is above zero, and what a row does not have is empty', async () =
   expect(line?.slice(10, 15)).toEqual(['', 'demo-chat', '', '', ''])
 })
 
-test('a text that is not there is an empty one, whoever writes the line', () => {
+test('a missing text is written as an empty one', () => {
   expect([csvText(null), csvText(''), csvText('a')]).toEqual(['', '', 'a'])
 })
 

@@ -1,4 +1,4 @@
-/** Where the money of a call comes from, and what is said where it is not there. */
+/** Which credit pays for a call, and the refusal if there is not enough. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { balanceOf, entriesOf } from '#ledger/accounts/balances.ts'
@@ -21,7 +21,7 @@ afterAll(() => fixture.dispose())
 const lease = () => ({ owner: 'this process', untilMs: fixture.clock.now() + 1 })
 
 describe('what a caller can spend', () => {
-  test('is its account’s credit that nobody holds; without staking credit that part is not there', async () => {
+  test('is the account’s credit that is not on hold; without staking credit, that part is absent', async () => {
     const principal = await fixture.customer(100n)
     await mustCommit(fixture.store, hold(`of ${principal.account}`, 30n, principal.account))
     const plain = new Funding({ store: fixture.store, clock: fixture.clock })
@@ -100,7 +100,7 @@ describe('the operations of a hold', () => {
     expect(built.map(({ op }) => op)).toEqual(ops)
   })
 
-  test('of a service that gives no staking credit draw on none, and open nobody’s account', async () => {
+  test('of a service without staking credit draw on none, and open no account', async () => {
     const principal = { ...(await fixture.wallet(0n, 50n)), isNew: true }
     const plain = new Funding({ store: fixture.store, clock: fixture.clock, staking: null })
     const built = await plain.holdOps({ hold: 'h', principal, amount: microUsd(5) }, lease())

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { recoveryIntervalMs } from '#ledger/bounds.ts'
 import { LapsedHolds, lapsedForMs } from '#ledger/charges/recover-holds.ts'
 
-/** Looks at one lapsed hold at each of these times, and says at which it was due; null is when it is not there. */
+/** Checks one lapsed hold at each of these times, and returns when it was due; null if it is missing. */
 async function dueAt(times: readonly number[], untilMs: (nowMs: number) => number | null = () => 0): Promise<number[]> {
   const lapsed = new LapsedHolds()
   const due: number[] = []
@@ -76,7 +76,7 @@ test('a look that takes long is over when it ends, not when it began', async () 
   expect(due).toEqual([false, true])
 })
 
-test('ledger that were away for a while begin it anew, because nobody could renew', async () => {
+test('after an outage of the ledger, the time starts again, because no process could renew', async () => {
   const back = start + recoveryIntervalMs + 600_000
   const due = await dueAt([...looks(start, start + recoveryIntervalMs), ...looks(back, back + lapsedForMs)])
   expect(due).toEqual([back + lapsedForMs])
@@ -94,7 +94,7 @@ test('a look that fails is not one', async () => {
   await look(async () => expect(lapsed.isDue('hold', 0, nowMs)).toBe(false))
 })
 
-test('a look that failed while the ledger went away says nothing once they are back', async () => {
+test('a look that failed during an outage of the ledger proves nothing after it', async () => {
   const lapsed = new LapsedHolds()
   let nowMs = start
   const isDue = () => lapsed.isDue('hold', 0, nowMs)

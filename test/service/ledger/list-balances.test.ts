@@ -1,4 +1,4 @@
-/** What the operator is told of balances, from the ledger themselves. */
+/** The balances that operators see, from the ledger itself. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { hasAccount, listBalances } from '#ledger/accounts/balances.ts'
@@ -71,7 +71,7 @@ describe('staking credit', () => {
     expect(await stakingOf(account, morning + dayMs)).toBeNull()
   })
 
-  test('of which more was used than there is by now leaves nothing', async () => {
+  test('of which more was used than is available now leaves nothing', async () => {
     const account = await used()
     fixture.tamper('UPDATE staking_credit SET granted_usd = 31')
     expect(await stakingOf(account)).toEqual({ granted: 31n, spent: 20n, held: 12n, available: 0n })

@@ -1,4 +1,4 @@
-/** A node that says what a test has it say, over HTTP as any other. */
+/** A node over HTTP that answers as a test says. */
 import { onTestFinished } from 'vitest'
 import { localServer } from '../../local-server.ts'
 

@@ -1,4 +1,4 @@
-/** What the service is told of its own store: a clock that has gone off, and what sound ledger never answer. */
+/** What the service learns about its own store: a wrong clock, and results that a sound ledger never returns. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ClockWatch, watchedLedger, watchedStore } from '#ledger/ledger-watch.ts'
 import { LearntBalances } from '#ledger/store/known-balances.ts'
@@ -39,7 +39,7 @@ describe('a watched store', () => {
     return { told, store: watchedStore(store, (reason, facts) => told.push([reason, facts])) }
   }
 
-  test('is the same store to whoever uses it', async () => {
+  test('behaves like the store for its users', async () => {
     const asked: unknown[] = []
     const real: Store = {
       ...fixture.store,

@@ -7,7 +7,7 @@ import { operations } from '#contract/operations/operations.ts'
 import { WebPages } from '#engines/web/web-pages.ts'
 import { type OpenedService, openService } from '../open-service.ts'
 
-/** G1: wherever a caller can name an address, one that is private is asked by nobody. */
+/** G1: wherever a caller can name an address, a private one gets no request. */
 
 let reached = 0
 const canary = createServer((_request, response) => {

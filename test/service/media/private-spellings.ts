@@ -1,4 +1,4 @@
-/** Addresses that no caller may have fetched for them: this machine, its neighbours, and what clouds keep for machines. */
+/** Addresses that must not be fetched for callers: this machine, its network, and the metadata services of clouds. */
 const hidden = [
   '127.0.0.1',
   '10.1.2.3',

@@ -1,4 +1,4 @@
-/** What the metrics say of money is what the ledger got in the same time, to the micro-USD. */
+/** The money metrics match the ledger's entries of the same time, to the micro-USD. */
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createKey } from '#access/keys/api-keys.ts'

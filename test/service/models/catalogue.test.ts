@@ -26,7 +26,11 @@ test.each([
     () => catalogue.find('text', 'nothing'),
     '. Models of type text: demo-chat; GET /models?type=text ',
   ],
-  ['a name that is misspelt', () => catalogue.find('video', 'dmo-video'), '. Similar models of type video: demo-video'],
+  [
+    'a name that is misspelled',
+    () => catalogue.find('video', 'dmo-video'),
+    '. Similar models of type video: demo-video',
+  ],
   [
     'a video model asked as text',
     () => catalogue.find('text', 'demo-video'),

@@ -34,7 +34,7 @@ test.each([
   expect(() => new Catalogue(replacedBy(change))).toThrow(sentence)
 })
 
-test('a price for writing into a cache that is no dearer than an input keeps nobody from replacing', () => {
+test('a cache-write price that is no higher than the input price allows a replacement', () => {
   const price = { inputPicoUsd: 1n, outputPicoUsd: 1n, cacheWritePicoUsd: 1n }
   expect(new Catalogue(replacedBy({ price })).find('text', 'next').id).toBe('next')
 })

@@ -1,4 +1,4 @@
-/** The edges of holds, lines and counts, to the last token and micro-USD: between two neighbours lies the rule. */
+/** The exact limits of holds, lines and counts: the values on both sides of each limit. */
 
 import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'

@@ -148,7 +148,7 @@ describe.each(['Base', 'Solana'] as const)('on %s', name => {
       ...settler,
       async settle(...asked) {
         const answer = await settler.settle(...asked)
-        // The node is away from now on, so nobody can tell.
+        // The node does not answer from now on, so the outcome is unknown.
         context.nodes = nobody
         return answer
       },

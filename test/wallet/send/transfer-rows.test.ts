@@ -1,4 +1,4 @@
-/** The rows of money sent back, wherever the journal is kept. */
+/** The rows of transfers to the owner, wherever the journal is kept. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'

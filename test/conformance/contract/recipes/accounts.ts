@@ -34,7 +34,7 @@ export const accountRecipes: Recipes = {
   getBillingUsageAnalytics: {
     succeeds: [{ as: 'admin' }],
     reaches: { 400: { as: 'admin', query: '?lookback=x' } },
-    unreachable: { 504: 'the books answer within their bound, or as books that are away' },
+    unreachable: { 504: 'the ledger answers within its limit, or as unreachable' },
   },
 }
 

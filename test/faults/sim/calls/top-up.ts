@@ -15,7 +15,7 @@ export type Flaw = (typeof flaws)[number]
 
 export const flawOf = (draws: Seeded): Flaw => draws.pick(flaws) ?? 'over'
 
-/** Signs a new payment; it is known to nobody yet. */
+/** Signs a new payment that has not been sent yet. */
 export function signPayment(world: World, caller: Caller, draws: Seeded, flaw?: Flaw): SentPayment {
   const usd = flaw === 'too little' ? 1 : 5 + draws.below(4)
   const terms = { amount: BigInt(usd * 1_000_000), draws, flaw }

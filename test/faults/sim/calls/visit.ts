@@ -46,7 +46,7 @@ export class Visit {
     this.#plans.push(this.world.time.after(ms, () => this.leave()))
   }
 
-  /** Nobody leaves after the end. */
+  /** No caller leaves after the end. */
   end(): void {
     for (const plan of this.#plans.splice(0)) plan.cancel()
   }

@@ -17,7 +17,7 @@ export async function readBalance(visit: Visit, credentials?: Record<string, str
   return response.status
 }
 
-/** One signed header, sent twice at once: somebody else has copied it. */
+/** One signed header, sent twice at once, as if it had been copied. */
 export async function signInTwice(visit: Visit, twin: Visit): Promise<void> {
   const { world, caller, draws, process } = visit
   const credentials = credentialsOf(caller, world.signatures, draws, process.now())

@@ -7,7 +7,7 @@ import type { InterestingState } from '../sometimes.ts'
 import type { World } from '../world.ts'
 import { checkLedger } from './ledger-checks.ts'
 
-/** True when nothing is under way any more. */
+/** True when nothing is in flight any more. */
 export function isQuiet(world: World): boolean {
   if (world.book.openCalls.size > 0) return false
   const [left] = world.database.rows<{ n: bigint }>(`SELECT

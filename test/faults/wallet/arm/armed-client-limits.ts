@@ -1,6 +1,6 @@
 export * from '#client/limits.ts'
 
-// The service of the harness blocks nobody, and eight processes of one wallet fail more often than a breaker lets them.
+// The harness's service blocks no caller, and eight processes of one wallet fail more often than a breaker allows.
 export const breakerFailures = 1_000_000
 export const breakerEasesAt = 1_000_000
 export const breakerCeiling = 1_000_000

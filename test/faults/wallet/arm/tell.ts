@@ -5,7 +5,7 @@ export function tell(told: Told): void {
   process.send?.(told)
 }
 
-/** Tells the harness, and waits until it has answered, so that it knows before anybody else sees the effect. */
+/** Tells the harness and waits for its answer, so that it knows before another process sees the effect. */
 export async function tellAndWait(told: Told): Promise<void> {
   const answered = new Promise<void>(resolve => {
     const listen = (message: unknown) => {

@@ -180,7 +180,7 @@ export async function closeAll(fixtures: readonly KeyFixture[]): Promise<void> {
 export const face =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
-/** Looks pass until a hold that nobody renews any more has been freed. */
+/** Checks pass until a hold that is no longer renewed has been freed. */
 export async function looksPass(fixture: KeyFixture): Promise<void> {
   const { clock, store } = fixture.opened
   for (let passedMs = 0; passedMs <= lapsedForMs + recoveryIntervalMs; passedMs += recoveryIntervalMs) {

@@ -54,7 +54,7 @@ describe('a repeat of a whole answer', () => {
     expect(second.headers.get('x-service-model-id')).toBe('scripted')
   })
 
-  test('is compressed for whoever asks for it, and the same below', async () => {
+  test('is compressed on request, and has the same contents', async () => {
     fixture.chat.play([{ text: 'long '.repeat(1000) }, { usage: used(5, 3) }])
     const first = await (await fixture.ask(bearer, { key: 'one' })).text()
     const second = await fixture.ask(bearer, { key: 'one', headers: { 'accept-encoding': 'gzip' } })

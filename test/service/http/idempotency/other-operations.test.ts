@@ -171,7 +171,7 @@ describe('a failure', () => {
     ])
   })
 
-  test('that nobody foresaw keeps the key for the same request, which is charged once at most', async () => {
+  test('that is unexpected keeps the key for the same request, which is charged at most once', async () => {
     const requests: string[] = []
     const run = async (work: Work) => {
       requests.push(work.requestId)

@@ -192,7 +192,7 @@ test('a stream that is refused before its first piece, because others spent the 
   expect(await charges(fixture)).toEqual([answerMicroUsd])
 })
 
-test('work that nobody waits for ends after a time: what it gave is charged, and its end says that it broke off', async () => {
+test('work whose caller left ends after a time: its output is charged, and its end says that it was cut off', async () => {
   fixture.chat.play([...words('one '), 'silence'])
   const response = await ask()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -210,7 +210,7 @@ test('work that nobody waits for ends after a time: what it gave is charged, and
   expect(await charges(fixture)).toHaveLength(1)
 })
 
-test('a response that nobody waits for is kept as one that failed, numbered to its end', async () => {
+test('a response whose caller left is kept as a failed one, numbered to its end', async () => {
   fixture.chat.play([...words('one '), 'silence'])
   const body = { input: 'hello', stream: true }
   const respond = () => fixture.ask(bearer, { key: 'one', path: '/responses', body })
@@ -233,7 +233,7 @@ test('a response that nobody waits for is kept as one that failed, numbered to i
   expect(again).not.toContain('"choices"')
 })
 
-test('work that gave nothing before nobody waited for it any more is charged nothing, and begins anew', async () => {
+test('work without output before its caller left is charged nothing, and starts again', async () => {
   fixture.chat.play([{ role: true }, 'silence'])
   const response = await ask()
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
