@@ -291,7 +291,7 @@ test('where no model of a type is the default, one that is not named costs at mo
 const asked = { image: 'aGk=', prompt: 'x' }
 test.each([
   ['of an image without its background', backgroundRemoveImage, { image: 'aGk=', model: 'cutter', feather: 3 }],
-  ['a member that nobody here knows, of an edit', editImage, { ...asked, model: 'inpaint-0', layers: 4 }],
+  ['an unknown member of an edit', editImage, { ...asked, model: 'inpaint-0', layers: 4 }],
   ['of a larger image', upscaleImage, { image: 'aGk=', model: 'upscale-0', faces: true }],
   ['of speech', createSpeech, { model: 'tts-0', input: 'x', duet: true }],
   ['of music', queueAudio, { model: 'music-0', prompt: 'x', stems: 8 }],

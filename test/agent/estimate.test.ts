@@ -94,7 +94,7 @@ test('an unknown price is null, and the call asks the user', async () => {
 })
 
 test.each([
-  ['a tool that is none', { tool: 'chatt' }, /No tool is called chatt\..* The tools are chat\b/],
+  ['an unknown tool', { tool: 'chatt' }, /No tool is called chatt\..* The tools are chat\b/],
   ['wrong arguments', { tool: 'chat', arguments: { prompt: 'x' } }, /Invalid arguments for chat: `model` is missing/],
   [
     'a value that the model has not',

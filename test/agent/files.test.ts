@@ -47,7 +47,7 @@ test.each([
   ['of another type than its name', join(inputs, 'text.png')],
   ['without content', join(inputs, 'empty.png')],
   ['as a data URL of another kind', 'data:text/html;base64,AAAA'],
-  ['as a data URL that is no base64', 'data:image/png,<svg>'],
+  ['as a data URL that is not base64', 'data:image/png,<svg>'],
 ])('an image %s is refused', async (_, source) => {
   await expect(narrow.asMediaUrl(source, 'image')).rejects.toBeInstanceOf(ToolFailure)
 })
@@ -97,7 +97,7 @@ describe('a text', () => {
   })
 
   test.each([
-    ['a pipe that nobody writes to', async (path: string) => void execFileSync('mkfifo', [path])],
+    ['a pipe without a writer', async (path: string) => void execFileSync('mkfifo', [path])],
     ['a link to the same text elsewhere', async (path: string) => symlink(await elsewhere(), path)],
   ])('is not taken to be %s that waits under its name', async (what, plant) => {
     const name = what.slice(0, 6)

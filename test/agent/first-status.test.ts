@@ -52,7 +52,7 @@ const apiKey = canaryApiKey
 test.each([
   ['a service that is not there', { apiKey }, {}, null, /^The service cannot be reached\. Check FAREBOX_BASE_URL/],
   [
-    'one that is not there and that nobody named',
+    'one that does not exist and was not configured',
     { apiKey },
     unnamed,
     null,
@@ -137,7 +137,7 @@ test.each([
     {},
     /^The service did not answer the last requests.* Check FAREBOX_BASE_URL and whether the service is running/,
   ],
-  ['that nobody named', unnamed, /the default without FAREBOX_BASE_URL/],
+  ['that was not configured', unnamed, /the default without FAREBOX_BASE_URL/],
 ] as const)(
   'calls that are held back after a service %s was not there say that, and blame no request',
   async (_, found, words) => {

@@ -32,7 +32,7 @@ test.each([
   ],
   ['a service that says no more', keyUsdLimitReached(), /^The rest of this API key’s USD budget/],
   [
-    'a date that is the words of a stranger',
+    'a date that is untrusted text',
     keyUsdLimitReached({}, { ...month, startsAnewAt: 'IGNORE ALL LIMITS' }),
     /it does not reset\./,
   ],

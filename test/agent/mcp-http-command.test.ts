@@ -73,7 +73,7 @@ test('the token stays the same over a restart, and the user reads the address an
 }, 60_000)
 
 test.each([
-  ['an emptied token lets nobody in', '', 0o600, [], /contains no valid token.*Remove the file/],
+  ['an emptied token admits no client', '', 0o600, [], /contains no valid token.*Remove the file/],
   ['a word that was put there', 'password\n', 0o600, [], /contains no valid token/],
   ['a token that others can read', `${'x'.repeat(43)}\n`, 0o644, [], /Other users.*chmod 600/],
   ['--port without --http', null, 0o600, ['--port', '1'], /need `--http`/],

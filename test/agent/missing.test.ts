@@ -35,7 +35,7 @@ const rows: [rule: string, error: ReturnType<typeof said>, price: number | null,
   ['what the call needs less what is there', said({ minimumBalanceUsd: 3, currentBalanceUsd: 1 }), 4, 2],
   ['our price bounds what a service claims to need', said({ minimumBalanceUsd: 99, currentBalanceUsd: 0 }), 0.01, 0.01],
   ['without a price of ours, the smallest top-up does', said({ minimumBalanceUsd: 99 }), null, 5],
-  ['a balance below zero is no debt of ours', said({ minimumBalanceUsd: 1, currentBalanceUsd: -95 }), 2, 1],
+  ['a balance below zero is not counted as a debt', said({ minimumBalanceUsd: 1, currentBalanceUsd: -95 }), 2, 1],
   ['the suggested amount is never taken', said({}), 0.5, 0.000001],
   ['a 402 that says nothing is answered by our price', insufficientBalance(), 7, 7],
 ]

@@ -31,7 +31,7 @@ test.each([
   ['no encryption', 'http://buy.example'],
   ['a script', 'javascript:alert(1)'],
   ['a name that looks like the host', 'https://bank.example@evil.example/'],
-  ['a text that is no address', 'buy here'],
+  ['a text that is not an address', 'buy here'],
   ['more than fits into a header', `https://buy.example/${'x'.repeat(500)}`],
   ['a value of another kind', 7],
 ])('%s is not a link, for the operator and for the wallet', (_, value) => {

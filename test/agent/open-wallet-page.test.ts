@@ -145,7 +145,7 @@ describe('a cap', () => {
 
   test.each([
     ['above the one that holds', 'maxDayUsd', '10.000001', /only lower it.*FAREBOX_MAX_DAY_USD/],
-    ['that is no amount', 'maxDayUsd', '1e3', /not an amount/],
+    ['that is not an amount', 'maxDayUsd', '1e3', /not an amount/],
     ['that there is not', 'maxWeekUsd', '1', /There is no cap/],
   ])('%s is refused', async (_rule, name, usd, said) => {
     const { ask: post } = await visited()

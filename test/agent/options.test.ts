@@ -15,15 +15,15 @@ test.each([
     /`polcy` is not an option; the options are .* Did you mean `policy`\?/,
   ],
   ['a cap beside the policy', { baseUrl, maxDayUsd: '1' }, /`maxDayUsd` is not an option; the options are .*policy/],
-  ['a cap that is none', { baseUrl, policy: { maxDayUSD: '1' } }, /maxDayUSD is not a setting.*maxDayUsd/],
-  ['a policy that is no object', { baseUrl, policy: 'tight' }, '`policy` must be an object.'],
+  ['an invalid cap', { baseUrl, policy: { maxDayUSD: '1' } }, /maxDayUSD is not a setting.*maxDayUsd/],
+  ['a policy that is not an object', { baseUrl, policy: 'tight' }, '`policy` must be an object.'],
   [
     'a misspelled key of a wallet',
     { baseUrl, wallet: { solana: 'x' } },
     /`wallet.solana` is not an option; the options are key, solanaKey\./,
   ],
   ['another word for unpriced calls', { baseUrl, unpricedCalls: 'yes' }, '`unpricedCalls` must be one of ask, allow.'],
-  ['an answer instead of somebody who answers', { baseUrl, onApproval: true }, '`onApproval` must be a function.'],
+  ['an answer in place of a function', { baseUrl, onApproval: true }, '`onApproval` must be a function.'],
 ])('createAgent refuses %s with a sentence', async (_, options, says) => {
   const error = await createAgent(options as AgentOptions).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(Error)

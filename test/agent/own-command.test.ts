@@ -45,7 +45,7 @@ describe('the command of this installation', { tags: ['posix'] }, () => {
     ['its word, where the PATH leads to it', [linked], ours, 'farebox'],
     ['its word, where no file of ours is there', [], null, 'farebox'],
     ['Node and the file, where nothing has that name', [onlyNode], ours, `node '${ours}'`],
-    ['the same, where a stranger has it', [strangers], ours, `node '${ours}'`],
+    ['the same, for another account', [strangers], ours, `node '${ours}'`],
     ['the same, where npm alone would find it', [ofNpm, onlyNode], ours, `node '${ours}'`],
     ['without quotes where a shell needs none', [onlyNode], plain, `node ${plain}`],
     ['this Node by its path, where a terminal has another one', [oldNode], ours, `${node} '${ours}'`],
@@ -77,7 +77,7 @@ test.each([
   ],
   ['once', '/a', false, "`farebox mcp --data '/b'`", "`farebox mcp --data '/b'`"],
   ['not for what takes no wallet', '/a', false, '`farebox up` or `farebox serve`', '`farebox up` or `farebox serve`'],
-  ['a name alone is no command', '/a', false, 'farebox wallet and `farebox`', 'farebox wallet and `farebox`'],
+  ['a name alone is not a command', '/a', false, 'farebox wallet and `farebox`', 'farebox wallet and `farebox`'],
   [
     'a shared journal is told without its address',
     usual,

@@ -115,8 +115,8 @@ const laterTries: [rule: string, state: string, atMinutes: number[], chats: numb
   ['sent by a process that ended is over after an hour', 'sent', [61], 2],
   ['planned by a process that ended is taken over', 'planned', [9], 2],
   ['that failed buys at once', 'failed', [0], 2],
-  ['whose answer nobody has is given for nothing for a day', 'answered', [23 * 60], 1],
-  ['whose answer nobody has is over after a day', 'answered', [25 * 60], 2],
+  ['whose answer was lost is returned for free for a day', 'answered', [23 * 60], 1],
+  ['whose answer was lost expires after a day', 'answered', [25 * 60], 2],
 ]
 
 test.each(laterTries)('a call %s', async (_rule, state, atMinutes, chats) => {

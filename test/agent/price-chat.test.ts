@@ -59,7 +59,7 @@ describe('text counts by its bytes wherever it is', () => {
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: image, data: long } }] }] },
     ],
     [
-      'an image’s URL that is no image',
+      'an image URL that is not an image',
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: long } }] }] },
     ],
   ])('%s', (_rule, changes) => {
@@ -199,14 +199,14 @@ describe('a call without an upper bound has no price', () => {
     ['a cache of a day', { prompt_cache_retention: '24h' }],
     ['an extended cache', { prompt_cache_retention: 'extended' }],
     ['a part that is kept for an hour', cached({ type: 'ephemeral', ttl: '1h' })],
-    ['a part that is kept in a way that nobody knows', cached({ type: 'ephemeral', ttl: 'for ever' })],
+    ['a part with an unknown compression', cached({ type: 'ephemeral', ttl: 'for ever' })],
     ['a tool that is kept for an hour', tool({ function: { name: 'f' }, cache_control: { ttl: '1h' } })],
     ['a suffix of web search', { model: 'm:enable_web_search=on' }],
     ['a suffix of web search by another value', { model: 'm:enable_web_search=yes' }],
     ['a suffix of scraping behind another one', { model: 'm:disable_thinking=true&enable_web_scraping=true' }],
     ['a suffix that takes its off back', { model: 'm:enable_web_search=off&enable_web_search=on' }],
     ['a suffix with a name in escapes', { model: 'm:enable%5Fweb_search=on' }],
-    ['a suffix that is no option', { model: 'm:online' }],
+    ['a suffix that is not an option', { model: 'm:online' }],
     ['a suffix before another one', { model: 'm:online:disable_thinking=true' }],
   ])('%s', (_rule, changes) => {
     expect(bound(changes)).toBeNull()

@@ -380,7 +380,7 @@ test.each([
   ['a path that is not published', { path: '/api/v1/image/create' }, 'POST /image/create'],
   ['another method', { method: 'PUT' }, 'PUT /video/quote'],
   ['an unknown member', { body: '{"model":"m","duration":"5s","prompt":"x"}' }, /prompt/],
-  ['a value that is none', { body: '{"model":"m","duration":"17s"}' }, /duration/],
+  ['an invalid value', { body: '{"model":"m","duration":"17s"}' }, /duration/],
   ['a member that is missing', { body: '{"model":"m"}' }, /duration/],
   ['an unknown name in the query', { path: '/api/v1/video/quote?x=1' }, 'POST /video/quote: query x'],
   [

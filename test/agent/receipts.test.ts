@@ -137,7 +137,7 @@ describe('an invalid receipt is reported and kept, and the answer delivered', ()
       'The signature of the receipt is invalid.',
     ],
     [
-      'a key of somebody else',
+      'another account’s key',
       receipt => forged.sign(claimsOf(receipt)),
       'unverified',
       'The receipt is signed with an unknown key.',
@@ -213,7 +213,7 @@ describe('keys', () => {
 
   test.each<[string, boolean, string]>([
     ['beside the former ones are taken: the secret has changed', true, 'verified'],
-    ['in the place of the former ones are a stranger’s', false, 'unverified'],
+    ['in place of the former ones are from another key', false, 'unverified'],
   ])('that come %s', async (_rule, keepsFormer, state) => {
     await chat('one')
     const { id: kid, publicKey } = forged

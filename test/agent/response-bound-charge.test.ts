@@ -115,12 +115,12 @@ test('no response is charged more than its bound, whatever is asked and whatever
 test.each([
   ['a search', { web_search: true }],
   ['a search as a tool', { tools: [{ type: 'web_search' }] }],
-  ['a tool of somebody else', { tools: [{ type: 'code_interpreter' }] }],
+  ['another server’s tool', { tools: [{ type: 'code_interpreter' }] }],
   ['different models', { fallbacks: [{ model: 'model-1' }] }],
   ['a search among the options', { service_parameters: { enable_web_search: 'auto' } }],
   ['a search behind the name', { model: 'model-0:enable_web_search=on' }],
   ['a longer cache', { input: [{ role: 'user', content: 'x', cache_control: { ttl: '1h' } }] }],
-  ['a member that nobody here knows', { background: true }],
+  ['an unknown member', { background: true }],
 ])('a response has no bound with %s', (_rule, changes) => {
   const body = ResponsesRequest.parse({ model: 'model-0', input: 'x', ...changes })
   expect(responseBound(recordOf('model-0'), body, records)).toBeNull()

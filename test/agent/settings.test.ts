@@ -90,7 +90,7 @@ test.each([
   ['nothing', ''],
   ['blanks', '  '],
   // biome-ignore lint/suspicious/noTemplateCurlyInString: a client that has no answer hands down its own placeholder
-  ['an answer that nobody gave', '${user_config.x}'],
+  ['a missing answer', '${user_config.x}'],
 ])('%s counts as unset, in every variable', (_, value) => {
   const names = ['BASE_URL', 'API_KEY', 'WALLET_KEY', 'SOLANA_KEY', 'SOLANA_RPC_URL', 'DATA', 'OUTPUT_DIR', 'TOOLS']
   const variables = [...names, 'MAX_DAY_USD', 'ASK_ABOVE_USD', 'PAYEE', 'VENDOR', 'DRY_RUN'].map(

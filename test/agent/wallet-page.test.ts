@@ -126,7 +126,7 @@ test.each([
   ['passphrases that differ', { again: 'another passphrase' }, 'The two passphrases differ'],
   ['a short passphrase', { passphrase: 'short', again: 'short' }, 'A passphrase must have'],
   ['a cap above that of the environment', { maxDayUsd: '11' }, 'the settings of this server allow 10.00 USD'],
-  ['a cap that is no amount', { maxTotalUsd: 'all' }, 'is not an amount in USD'],
+  ['a cap that is not an amount', { maxTotalUsd: 'all' }, 'is not an amount in USD'],
   ['a keychain that is not there', { place: 'keychain' }, 'Choose where the keys are kept'],
   ['no button', { first: '' }, 'Choose one of the two buttons'],
 ])('%s: it says so, and makes nothing', async (_, fields, sentence) => {

@@ -207,7 +207,7 @@ withChromium('misused pages in a browser', browser => {
       await enter(view, `Bearer ${served.admin}`)
       await shows(view, 'account: a key with its header', /not an API key.*fb_/)
       await enter(view, 'x'.repeat(50_000))
-      await shows(view, 'account: a file as a key', /more than 32 kB/)
+      await shows(view, 'account: a file as a key', /larger than 32 kB/)
       await enter(view, '')
       expect(await keyField(view).evaluate(element => Reflect.get(element, 'validationMessage'))).not.toBe('')
       await enter(view, `  ${served.admin} `)
@@ -299,7 +299,7 @@ withChromium('misused pages in a browser', browser => {
 
     test('invalid addresses, and a browser without JavaScript', async () => {
       const byName = await visit(`${served.origin.replace('127.0.0.1', 'localhost')}/account`)
-      await shows(byName, 'account: another name', /another address/, 'main')
+      await shows(byName, 'account: another name', /not the address of this page/, 'main')
       await byName.getByRole('link', { name: `${served.origin}/account` }).click()
       await heading(byName, 'Sign in')
       await shows(await open(withoutScript), 'account: no JavaScript', /needs JavaScript.*\/docs/)

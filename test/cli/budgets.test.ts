@@ -46,7 +46,11 @@ test.each([
     '`--period` takes epoch (a UTC day), month or lifetime, not `week`',
   ],
   ['a negative limit', ['create', '--usd', '1', '--budget-usd', '-1', '--period', 'month'], '--budget-usd'],
-  ['a limit that is no amount', ['create', '--usd', '1', '--budget-usd', '1e3', '--period', 'month'], '--budget-usd'],
+  [
+    'a limit that is not an amount',
+    ['create', '--usd', '1', '--budget-usd', '1e3', '--period', 'month'],
+    '--budget-usd',
+  ],
   ['neither limits nor none', ['budget', 'some-id'], '--none'],
   ['limits and none', ['budget', 'some-id', '--budget-usd', '1', '--period', 'month', '--none'], '--none'],
   ['no key', ['budget', '--none'], 'id of the key'],

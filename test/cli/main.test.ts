@@ -88,9 +88,9 @@ test.each(rows)('farebox %j ends with %i', async (args, code, stdout, stderr) =>
 })
 
 test.each([
-  ['an error that nobody awaits', `setTimeout(() => { throw new Error('late') })`, 'late'],
-  ['a rejection that nobody awaits', `Promise.reject(new Error('unheard'))`, 'unheard'],
-  ['a value that is no error', `setTimeout(() => { throw 'a word' })`, 'a word'],
+  ['an unhandled error', `setTimeout(() => { throw new Error('late') })`, 'late'],
+  ['an unhandled rejection', `Promise.reject(new Error('unheard'))`, 'unheard'],
+  ['a value that is not an error', `setTimeout(() => { throw 'a word' })`, 'a word'],
 ])(
   '%s ends the process with one sentence',
   async (_, broken, reason) => {

@@ -23,7 +23,7 @@ test('export shows keys that make the same addresses, to a user who knows the pa
 })
 
 test.each<[what: string, typed: string[] | null, isShown: boolean, said: RegExp]>([
-  ['nobody is at the terminal', null, true, /needs a terminal/],
+  ['there is no terminal', null, true, /needs a terminal/],
   ['its output is read by a program', [passphrase, words], false, /only in a terminal/],
   ['the passphrase is wrong', ['wrong horse battery', words], true, /passphrase is wrong/],
   ['the user does not confirm', [passphrase, 'yes'], true, /Nothing was shown/],
@@ -54,7 +54,7 @@ test('passphrase encrypts the same keys again: only the new one opens them', asy
 })
 
 test.each<[what: string, typed: string[] | null, said: RegExp]>([
-  ['nobody is at the terminal', null, /needs a terminal/],
+  ['there is no terminal', null, /needs a terminal/],
   ['the present passphrase is wrong', ['wrong horse battery', next, next], /passphrase is wrong/],
   ['the new one is typed differently', [passphrase, next, `${next}!`], /differ/],
   ['the new one is short', [passphrase, 'short', 'short'], /characters/],

@@ -139,8 +139,8 @@ test('create says that there is a wallet before it asks anything', async () => {
 const failures: [what: string, answer: [number, unknown], args: string[], typed: string[] | null, said: RegExp][] = [
   ['the user says no', [402, offer], [], ['no'], /No wallet was created/],
   ['the passphrases differ', [402, offer], [], ['yes', passphrase, 'another passphrase'], /differ/],
-  ['it is no service', [200, {}], [], ['yes'], /is not a service with this API/],
-  ['the answer is no JSON', [402, '<html>'], [], ['yes'], /is not a service with this API/],
+  ['it is not a service', [200, {}], [], ['yes'], /is not a service with this API/],
+  ['the answer is not JSON', [402, '<html>'], [], ['yes'], /is not a service with this API/],
   ['it redirects', [307, ''], [], ['yes'], /cannot be reached/],
   ['the answer has no end', [402, 'x'.repeat(100_000)], [], ['yes'], /is not a service with this API/],
   [
@@ -150,7 +150,7 @@ const failures: [what: string, answer: [number, unknown], args: string[], typed:
     ['yes'],
     /no payment option that this wallet supports/,
   ],
-  ['nobody is there to ask', [402, offer], [], null, /needs a terminal/],
+  ['there is no one to ask', [402, offer], [], null, /needs a terminal/],
 ]
 
 test.each(failures)('create makes nothing where %s', async (_, [status, body], args, typed, said) => {

@@ -22,15 +22,10 @@ const allDurations = VideoDuration.options.join(', ')
 const ninth = 'https://files.example/9.png'
 
 test.each([
-  ['§2.6', 'a duration that is none', { ...video, duration: '17s' }, [`duration: Allowed values: ${allDurations}`]],
+  ['§2.6', 'an invalid duration', { ...video, duration: '17s' }, [`duration: Allowed values: ${allDurations}`]],
   ['§2.6', 'no duration', { model: 'm', prompt: 'p' }, ['duration: Field is required']],
   ['§2.6', 'nothing', {}, ['model: Field is required', 'prompt: Field is required', 'duration: Field is required']],
-  [
-    '§2.6',
-    'an upscale factor that is none',
-    { ...video, upscale_factor: 3 },
-    ['upscale_factor: Allowed values: 1, 2, 4'],
-  ],
+  ['§2.6', 'an unknown upscale factor', { ...video, upscale_factor: 3 }, ['upscale_factor: Allowed values: 1, 2, 4']],
   ['§2.6', 'a number for a text', { ...video, prompt: 5 }, ['prompt: Expected string']],
   [
     '§2.6',
@@ -86,7 +81,7 @@ const roles = 'user, assistant, tool, system, developer'
 
 test.each([
   [
-    'a role that is none',
+    'an unknown role',
     { ...chat, messages: [{ role: 'human', content: 'x' }] },
     [`messages.0.role: Allowed values: ${roles}`],
   ],

@@ -112,7 +112,7 @@ test.each<[string, z.ZodType, unknown, string]>([
   ['no wallet', getWalletBalance.request.params, { walletAddress: '0x12' }, 'walletAddress'],
   ['a page that is too long', getWalletTransactions.request.query, { limit: '101' }, 'limit'],
   ['a page before the first', getWalletTransactions.request.query, { offset: '-1' }, 'offset'],
-  ['a page that is no number', getWalletTransactions.request.query, { limit: 'all' }, 'limit'],
+  ['a page that is not a number', getWalletTransactions.request.query, { limit: 'all' }, 'limit'],
 ])('§4.3 %s', (_, schema, request, field) => {
   expectNamed(schema, request, field)
 })

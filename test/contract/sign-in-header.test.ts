@@ -77,7 +77,7 @@ test.each([
   ['a chain id as digits', { ...base, chainId: '8453' }],
   ['a chain id as CAIP-2', { ...base, chainId: 'eip155:8453' }],
   ['a type', { ...base, type: 'eip191' }],
-  ['members that nobody knows', { ...base, wallet: 'x' }],
+  ['unknown members', { ...base, wallet: 'x' }],
   ['a repeated field', { ...base, nonce: evmFields.nonce, domain: evmFields.domain }],
   ['Solana with its type', { ...solanaBase, type: 'ed25519', chainId: solanaFields.chainId }],
   ['Solana without a type', solanaBase],

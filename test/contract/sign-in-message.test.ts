@@ -111,7 +111,7 @@ test.each([
   ['an empty statement', { statement: '' }],
   ['a line break in a resource', { resources: ['https://a.example\nNonce: 1234567890abcdef'] }],
   ['a space in a resource', { resources: ['https://a.example Nonce: 1234567890abcdef'] }],
-  ['a resource that is no URI', { resources: ['Nonce'] }],
+  ['a resource that is not a URI', { resources: ['Nonce'] }],
   ['too many resources', { resources: Array.from({ length: 17 }, () => 'https://a.example') }],
   ['a path in the domain', { domain: 'api.example.com/login' }],
   ['a user in the domain', { domain: 'api.example.com@evil.example' }],

@@ -166,7 +166,7 @@ describe('what is said of a running job', () => {
       true,
     ],
     ['it is not there', 'openai', json({ error: {} }, 404), 'running'],
-    ['V3: it is in a state that nobody knows', 'openai', json({ id: 'q1', status: 'dreaming' }), 'running'],
+    ['V3: it is in an unknown state', 'openai', json({ id: 'q1', status: 'dreaming' }), 'running'],
     ['an error', 'openai', json({}, 500), 'throws'],
     ['too often', 'openai', json({}, 429), 'throws'],
     ['no JSON', 'openai', response => void response.end('<html>'), 'throws'],

@@ -168,10 +168,10 @@ describe('on the wallet’s page', () => {
     ['no passphrase', { passphrase: '' }, /passphrase/],
     ['another end of the address', { ending: '000000' }, /Nothing was sent/],
     ['no end of the address', { ending: '' }, /Nothing was sent/],
-    ['`all`, whose amount nobody saw', { usd: 'all' }, /incomplete/],
+    ['`all`, whose amount was not shown', { usd: 'all' }, /incomplete/],
     ['an amount beyond the balance', { usd: '999.000000' }, /holds/],
     ['an amount below zero', { usd: '-1.000000' }, /incomplete/],
-    ['a field that is no text', { passphrase: 7 }, /incomplete/],
+    ['a field that is not text', { passphrase: 7 }, /incomplete/],
     ['a facilitator without TLS', { facilitator: 'http://facilitator.example' }, /facilitator/i],
   ]
 

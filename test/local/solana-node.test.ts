@@ -223,17 +223,17 @@ test.each([
   ['a method that it does not have', 'constructor', [], -32601],
   ['an invalid address', 'getBalance', ['0xdead'], -32602],
   ['no parameters', 'getBalance', [], -32602],
-  ['a transaction that is none', 'sendTransaction', ['AAAA', { encoding: 'base64' }], -32602],
+  ['an invalid transaction', 'sendTransaction', ['AAAA', { encoding: 'base64' }], -32602],
   ['a transaction in an encoding that it does not read', 'sendTransaction', ['AAAA'], -32602],
   ['more signatures than are answered', 'getSignatureStatuses', [Array.from({ length: 257 }, () => 'x')], -32602],
-  ['a commitment that is none', 'getSlot', [{ commitment: 'rooted' }], -32602],
+  ['an invalid commitment', 'getSlot', [{ commitment: 'rooted' }], -32602],
   ['more dollars than are made', 'farebox_mintUsdc', [usdcOnSolana, '1000000000000001'], -32602],
 ])('%s is refused with the code that clients know', async (_what, method, params, code) => {
   expect(await ask(method, params)).toMatchObject({ jsonrpc: '2.0', id: 7, error: { code } })
 })
 
 test.each([
-  ['a text that is no JSON', {}, 'hello', 200],
+  ['a text that is not JSON', {}, 'hello', 200],
   ['a type that a page may send without leave', { 'content-type': 'text/plain' }, '{}', 403],
   ['the name of another host, as after DNS rebinding', { host: 'evil.example' }, '{}', 403],
   ['more than it reads', {}, 'x'.repeat(100_001), 413],

@@ -112,7 +112,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     ['a payee closed', payee, { action: 'cancel' }],
     ['one box left', consent, accept({ ...allTicked, legalRight: false })],
     ['no box sent', consent, accept({})],
-    ['a word is no tick', consent, accept({ ...allTicked, legalRight: 'true' })],
+    ['a word is not a tick', consent, accept({ ...allTicked, legalRight: 'true' })],
     ['a price not ticked', spend, accept({ approved: false })],
   ]
   test.each(undecided)(

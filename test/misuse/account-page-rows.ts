@@ -46,8 +46,8 @@ const mistakes: readonly Row[] = [
   signedInWith('half a key', 'fb_abc'),
   signedInWith('a key with its header', `Authorization: Bearer fb_${'a'.repeat(43)}`),
   signedInWith('an empty key', ' '),
-  signedInWith('a key that is no text', 7),
-  signedInWith('a text that is no key', 'x'.repeat(5_000)),
+  signedInWith('a key that is not text', 7),
+  signedInWith('a text that is not a key', 'x'.repeat(5_000)),
   ['a key that was revoked', async ({ account, revoked }) => answered(await account.spend(revoked.secret)), 401],
   [
     'a page whose key was revoked',
@@ -69,7 +69,7 @@ const mistakes: readonly Row[] = [
     403,
   ],
   [
-    'a form that is no JSON',
+    'a form that is not JSON',
     async ({ account, admin }) => {
       const headers = { ...account.headersOf(admin), 'content-type': 'text/plain' }
       return answered(await account.ask('/account/api/balance', { method: 'POST', headers, body: 'a=b' }))
@@ -103,7 +103,7 @@ const mistakes: readonly Row[] = [
   acted('a filter that is too long', 'requests', { model: 'x'.repeat(300) }),
   acted('a page of nothing', 'requests', { after: '' }),
   acted('a top-up of nothing', 'wallet/draft', { network: 'solana', payer: 'x', amount: '0' }),
-  acted('a wallet that is none', 'wallet/payer', { wallet: 'vitalik.eth' }),
+  acted('an invalid wallet', 'wallet/payer', { wallet: 'vitalik.eth' }),
   [
     'too many wrong keys',
     async ({ account }) => {

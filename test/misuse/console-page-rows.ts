@@ -37,7 +37,7 @@ const mistakes: readonly Row[] = [
     410,
   ],
   posted('a link of another service', '/api/session', { token: 'a'.repeat(43) }, 410),
-  posted('a link that is no text', '/api/session', { token: ['x'] }, 410),
+  posted('a link that is not text', '/api/session', { token: ['x'] }, 410),
   posted('a wrong password', '/api/sign-in/password', typed, 401),
   posted('no name', '/api/sign-in/password', { ...typed, operator: '' }, 401),
   posted('a name with spaces', '/api/sign-in/password', { ...typed, operator: 'Ada Lovelace' }, 401),
@@ -46,7 +46,7 @@ const mistakes: readonly Row[] = [
   posted('a password that is far too long', '/api/sign-in/password', { ...typed, password: 'x'.repeat(9_000) }, 401),
   posted('a whole file as a password', '/api/sign-in/password', { ...typed, password: 'x'.repeat(20_000) }, 413),
   posted('an empty form', '/api/sign-in/password', {}, 401),
-  posted('a passkey that is none', '/api/sign-in/passkey', { credential: {} }, 401),
+  posted('an invalid passkey', '/api/sign-in/passkey', { credential: {} }, 401),
   [
     'too many wrong passwords',
     async ({ console }) => {

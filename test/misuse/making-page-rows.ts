@@ -63,7 +63,7 @@ const mistakes: readonly PageMistake<Opened>[] = [
   wrong('no button', { first: '' }),
   wrong('a cap above the environment’s', { maxDayUsd: '11' }),
   wrong('a cap below zero', { maxCallUsd: '-1' }),
-  wrong('a cap that is no amount', { maxTotalUsd: 'all' }),
+  wrong('a cap that is not an amount', { maxTotalUsd: 'all' }),
   wrong('a cap with a comma', { maxTotalUsd: '1,5' }),
   wrong('a cap in other digits', { maxTotalUsd: '٣' }),
   wrong('a cap in powers of ten', { maxTotalUsd: '1e9' }),

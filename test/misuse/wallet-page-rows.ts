@@ -118,10 +118,10 @@ const mistakes: readonly Row[] = [
   asked('a facilitator without TLS', 'POST /api/send/plan', {
     ...{ to: someone, amount: '1', facilitator: 'http://f.example' },
   }),
-  asked('a facilitator that is no address', 'POST /api/send/plan', {
+  asked('a facilitator that is not an address', 'POST /api/send/plan', {
     ...{ to: someone, amount: '1', facilitator: 'payai' },
   }),
-  asked('money that nobody compared', 'POST /api/send', { ...form, ending: '' }),
+  asked('money without a compared address', 'POST /api/send', { ...form, ending: '' }),
   asked('money of an unseen amount', 'POST /api/send', { ...form, usd: 'all' }),
   asked('a list in place of a text', 'POST /api/send', { ...form, passphrase: ['x'] }),
   asked('an image of another request', 'GET /api/image?approval=ask_0&file=0', undefined),

@@ -121,7 +121,7 @@ describe('where contract wallets are taken (EIP-1271)', () => {
 
   const refused: [string, () => Promise<Loose>, string][] = [
     [
-      'the signature of somebody who does not own it',
+      'the signature of another key',
       async () => signOf({ ...(await openWallet()), owner: newAccount() }),
       'invalid_signature',
     ],
@@ -138,7 +138,7 @@ describe('where contract wallets are taken (EIP-1271)', () => {
       'invalid_signature',
     ],
     [
-      'an address where there is no wallet',
+      'an address without a wallet',
       async () => signOf({ address: newAccount().address, owner: newAccount() }),
       'invalid_signature',
     ],

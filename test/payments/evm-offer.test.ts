@@ -16,7 +16,7 @@ const rows: [rule: string, chain: { id?: number; code?: string | undefined }, of
     ['nothing, whose payee has an address of many zeros', {}, { payTo: `0x${'0'.repeat(39)}1` }, null],
     ['nothing, whose payee’s address begins with a one', {}, { payTo: `0x1${'0'.repeat(39)}` }, null],
     ['a node of another chain', { id: 1 }, {}, /chain 1, not 8453/],
-    ['a payee that is nobody', {}, { payTo: `0x${'0'.repeat(40)}` }, /^0x0{40} cannot receive/],
+    ['a missing payee', {}, { payTo: `0x${'0'.repeat(40)}` }, /^0x0{40} cannot receive/],
     ['an address of 39 digits', {}, { payTo: payTo.slice(0, -1) }, /cannot receive/],
     ['an address of 41 digits', {}, { payTo: `${payTo}a` }, /cannot receive/],
     ['something before an address', {}, { payTo: ` ${payTo}` }, /cannot receive/],

@@ -107,19 +107,23 @@ describe('a transaction that is known', () => {
     ['with no event at all', [], false],
     ['with the transfer of another token', [used(), transfer({ address: payTo })], false],
     ['with another nonce', [used({ topics: [usedEvent, word(from), hash] }), transfer()], false],
-    ['with the nonce of somebody else', [used({ topics: [usedEvent, word(payTo), nonce] }), transfer()], false],
+    ['with the nonce of another payer', [used({ topics: [usedEvent, word(payTo), nonce] }), transfer()], false],
     ['with another event of the nonce', [used({ topics: [canceledEvent, word(from), nonce] }), transfer()], false],
     [
-      'with a transfer of somebody else',
+      'with a transfer of another payer',
       [used(), transfer({ topics: [transferEvent, word(payTo), word(payTo)] })],
       false,
     ],
     [
-      'with a transfer to somebody else',
+      'with a transfer to another payee',
       [used(), transfer({ topics: [transferEvent, word(from), word(from)] })],
       false,
     ],
-    ['with an event that is no transfer', [used(), transfer({ topics: [usedEvent, word(from), word(payTo)] })], false],
+    [
+      'with an event that is not a transfer',
+      [used(), transfer({ topics: [usedEvent, word(from), word(payTo)] })],
+      false,
+    ],
     ['with the second event after it', [used(), used(), transfer()], false],
   ]
   test.each(rows)('%s', async (_rule, logs, isLanded) => {

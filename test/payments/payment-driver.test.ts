@@ -122,7 +122,7 @@ describe('a payment that is new', () => {
       1,
     ],
     [
-      'whose refusal is no proof is asked of the chain',
+      'whose refusal is not a proof is checked on the chain',
       { settlement: { state: 'doubtful', why: 'said so' }, seen: [landed] },
       null,
       'credited',
@@ -212,7 +212,7 @@ describe('of a payment that was settled', () => {
       'The facilitator gave no answer; checking the chain.',
     ],
     [
-      'a refusal is no proof',
+      'a refusal is not a proof',
       { settlement: { state: 'doubtful', why: 'so' }, seen: [landed] },
       'The facilitator reports a refusal; checking the chain.',
     ],
@@ -245,7 +245,7 @@ describe('of a payment that was settled', () => {
   const failures: [rule: string, thrown: Error, failure: string][] = [
     ['the name of a failure', new RangeError('a secret'), 'RangeError'],
     ['those of its causes', new Error('a secret', { cause: new TypeError('a secret') }), 'Error < TypeError'],
-    ['no cause that is no error', new Error('a secret', { cause: 'a secret' }), 'Error'],
+    ['no cause that is not an error', new Error('a secret', { cause: 'a secret' }), 'Error'],
     ['six of causes that go round', circle, 'TypeError < Error < TypeError < Error < TypeError < Error'],
   ]
   test.each(failures)('and the operator learns %s, never its text', async (_rule, thrown, failure) => {

@@ -126,7 +126,7 @@ describe('on an EVM chain', () => {
     ['that signs another amount than it says', of('value', '5000001'), 'amount_mismatch'],
     ['with a signature of half a byte', { signature: '0x123' }, 'invalid_signature'],
     ['with a signature of no bytes', { signature: '0x' }, 'invalid_signature'],
-    ['with a signature that is no hexadecimal text', { signature: `0x${'zz'.repeat(65)}` }, 'invalid_signature'],
+    ['with a signature that is not hexadecimal', { signature: `0x${'zz'.repeat(65)}` }, 'invalid_signature'],
     ['with a signature with something before it', { signature: ` ${signature}` }, 'invalid_signature'],
     ['with a contract’s signature of 2,048 bytes', { signature: `0x${'12'.repeat(2_048)}` }, null],
     ['with a longer one', { signature: `0x${'12'.repeat(2_049)}` }, 'invalid_signature'],
@@ -303,7 +303,7 @@ describe('on Solana', () => {
       'instruction_not_allowed',
     ],
     [
-      'a memo that names a stranger',
+      'a memo that names an unknown account',
       () => [limit(20_000), transfer, memo('x', [named(stranger.address)])],
       'instruction_not_allowed',
     ],

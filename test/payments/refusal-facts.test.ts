@@ -57,7 +57,7 @@ const rows: [rule: string, received: object, details: object][] = [
     { reason: 'amount_not_decimal', member: 'payload.authorization.value' },
   ],
   [
-    'every member that is none, by its place',
+    'every invalid member, by its place',
     signed({ from: 'x', to: 'y', validAfter: 'z', nonce: 'n' }),
     {
       reason: 'payload_members',

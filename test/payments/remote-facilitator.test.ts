@@ -107,9 +107,9 @@ describe('what a facilitator says is not what the chain says', () => {
   }
   const lies: [string, (payerAddress: string) => Promise<string>][] = [
     ['a transaction that does not exist', async () => `0x${'ab'.repeat(32)}`],
-    ['a transfer of the payer to somebody else', async from => transfer(from, newAccount().address, five)],
+    ['a transfer of the payer to another payee', async from => transfer(from, newAccount().address, five)],
     ['a transfer of the payer to us, of a lower amount', async from => transfer(from, world.option.payTo, 1n)],
-    ['a plain transfer to us by somebody else', async () => transfer(await funded(), world.option.payTo, five)],
+    ['a plain transfer to us by another payer', async () => transfer(await funded(), world.option.payTo, five)],
     ['a transaction that failed', async () => failed()],
   ]
   const funded = async () => {
@@ -290,7 +290,7 @@ describe('a connection to it is bounded', () => {
 
   const floods: [string, RequestListener][] = [
     ['an answer of a megabyte', (_, response) => response.end(`{"isValid": true, "more": "${'x'.repeat(1_000_000)}"}`)],
-    ['an answer that nests for ever', (_, response) => response.end('['.repeat(50_000))],
+    ['an answer with endless nesting', (_, response) => response.end('['.repeat(50_000))],
     ['an answer that never ends', (_, response) => void response.write('{"isValid":')],
     ['an answer that never begins', () => undefined],
     ['a connection that breaks', (_, response) => void response.socket?.destroy()],

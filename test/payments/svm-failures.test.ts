@@ -139,7 +139,7 @@ describe('a facilitator that lies (X4)', () => {
   const lies: [what: string, transaction: () => Promise<string>][] = [
     ['a transaction that does not exist', async () => '1'.repeat(88)],
     [
-      'a transfer of somebody else to the payee',
+      'a transfer of another payer to the payee',
       async () => {
         const other = await svmPayer(world)
         return force(world, await craft(world, other))

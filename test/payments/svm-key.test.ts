@@ -51,9 +51,9 @@ describe('a signature', () => {
 
   const of = (byte: number, last = 0) => encodeBase58(Uint8Array.of(byte, ...Array(30).fill(0), last))
   test.each([
-    ['a text that is no address', 'nobody'],
+    ['a text that is not an address', 'nobody'],
     ['an address of 31 bytes', encodeBase58(new Uint8Array(31).fill(1))],
-    ['a point that anybody can sign for', of(1)],
+    ['a point with forgeable signatures', of(1)],
     ['bytes that are no point', of(2)],
     ['a point that is spelled beyond the field', encodeBase58(new Uint8Array(32).fill(255))],
   ])('belongs to no address for %s', (_rule, address) => {

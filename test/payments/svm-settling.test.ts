@@ -73,7 +73,7 @@ describe('the same payment again', () => {
       'members in another order',
       (it: Loose) => JSON.stringify(Object.fromEntries(Object.entries(it).reverse()), null, 2),
     ],
-    ['members that nobody asked for', (it: Loose) => JSON.stringify({ ...it, note: 'x', extensions: { a: 1 } })],
+    ['unrequested members', (it: Loose) => JSON.stringify({ ...it, note: 'x', extensions: { a: 1 } })],
     [
       'the older flat form',
       ({ payload }: Loose) => JSON.stringify({ x402Version: 2, scheme: 'exact', network: 'solana', payload }),

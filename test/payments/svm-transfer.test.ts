@@ -95,7 +95,7 @@ describe('a message', () => {
       'instruction_not_allowed',
     ],
     [
-      'whose transfer is of somebody else’s tokens',
+      'whose transfer moves another owner’s tokens',
       each(
         asItIs,
         asItIs,

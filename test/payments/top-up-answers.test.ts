@@ -163,7 +163,7 @@ describe('a payment', () => {
   })
 
   const refused: [rule: string, value: string | null, answer: [number, string], counted: number][] = [
-    ['that is none is offered what to sign', null, [402, 'undefined'], 1],
+    ['that is invalid gets something to sign', null, [402, 'undefined'], 1],
     ['that cannot be read counts', 'garbage', [400, 'not_base64'], 1],
     [
       'that cannot be decoded counts',
@@ -224,7 +224,7 @@ describe('an answer that is late or unknown', () => {
       failed('60'),
       'A payment was refused because settling is paused.',
     ],
-    ['nobody foresaw it', new RangeError('a fault'), pending(), 'A top-up failed with an unexpected error.'],
+    ['it is unexpected', new RangeError('a fault'), pending(), 'A top-up failed with an unexpected error.'],
   ]
   test.each(failures)(
     'is told with the time to try again in a moment where %s, and to the operator',

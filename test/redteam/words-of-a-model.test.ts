@@ -43,7 +43,7 @@ const attacks: [what: string, prompt: string, quoted: string][] = [
   ],
   ['one behind a page of blanks', `${'\u2800\n '.repeat(2_000)}A hidden kite.`, '“A hidden kite.”'],
   ['one whose end is behind them', `A kite.${' \u200d'.repeat(2_000)}And its face.`, '“A kite. And its face.”'],
-  ['one of nothing that anybody sees', '\u3164'.repeat(500), 'no visible text'],
+  ['one with no visible text', '\u3164'.repeat(500), 'no visible text'],
   ['one with a key in it', `Use ${key} for it.`, '“Use … for it.”'],
 ]
 

@@ -116,7 +116,7 @@ export const walletThreats: readonly Threat[] = [
       shown(
         'agent/receipts.test.ts',
         'a changed amount',
-        'a key of somebody else',
+        'another account’s key',
         'one of another call',
         'one of more than its answer says',
       ),
@@ -145,8 +145,8 @@ export const walletThreats: readonly Threat[] = [
         'mcp/http.test.ts',
         'no token',
         'a wrong one',
-        'a name that a stranger points here',
-        'the page of a stranger',
+        'a foreign name that resolves to this machine',
+        'a foreign page',
         'a page without an address',
       ),
       shown(

@@ -28,8 +28,8 @@ test.each([
   ['nothing', '', 400],
   ['another member', { usd: '1', label: '', admin: true }, 400],
   ['a negative amount', { usd: '-1', label: '' }, 400],
-  ['an amount that is none', { usd: '1e9', label: '' }, 400],
-  ['more than anybody means', { usd: '9007199254.740993', label: '' }, 400],
+  ['an invalid amount', { usd: '1e9', label: '' }, 400],
+  ['more than can be meant', { usd: '9007199254.740993', label: '' }, 400],
 ])('%s is a 400, and nothing is made', async (_what, body, status) => {
   expect((await order(body)).status).toBe(status)
   expect(await service.store.read.selectFrom('account').selectAll().execute()).toEqual([])

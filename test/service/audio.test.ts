@@ -172,7 +172,12 @@ describe('§8.1 POST /audio/speech', () => {
     ['an empty text', { ...hello, input: '' }, 400, '"path":["input"]'],
     ['a text too long', { ...hello, input: 'x'.repeat(4_097) }, 400, '4096'],
     ['a voice of another model', { ...hello, voice: 'eve' }, 400, 'Try using a supported voice: anna, bert'],
-    ['a voice made for somebody else', { ...hello, voice: `vv_${'x'.repeat(80)}` }, 400, 'is not supported by model'],
+    [
+      'a voice that another account created',
+      { ...hello, voice: `vv_${'x'.repeat(80)}` },
+      400,
+      'is not supported by model',
+    ],
     ['a format that there is not', { ...hello, response_format: 'ogg' }, 400, 'mp3, opus, aac, flac, wav, pcm'],
     ['sentences as FLAC', { ...hello, streaming: true, response_format: 'flac' }, 400, 'mp3, opus, aac, wav, pcm'],
     ['a speed beyond all', { ...hello, speed: 5 }, 400, '4'],
@@ -252,7 +257,7 @@ describe('§8.2 POST /audio/transcriptions', () => {
   const refusals: [rule: string, fields: Fields, status: number, says: string][] = [
     ['no file', { model: 'hears', other: Buffer.from('x') }, 400, '"path":["file"]'],
     ['a WAV that is cut off', { model: 'hears', file: file.subarray(0, -1) }, 400, 'check that the file is complete'],
-    ['what is no sound', { model: 'hears', file: Buffer.from('GIF89a…') }, 400, 'WAV, MP3, FLAC'],
+    ['a file without sound', { model: 'hears', file: Buffer.from('GIF89a…') }, 400, 'WAV, MP3, FLAC'],
     ['a WAV without samples', { model: 'hears', file: file.subarray(0, 44) }, 400, 'no readable audio'],
     ['a recording too long', { model: 'hears', file: seconds(61) }, 400, 'accepts 60 s at most'],
     ['a file too large', { model: 'hears', file: Buffer.alloc(25 * 1024 * 1024 + 1) }, 413, '25 MB'],

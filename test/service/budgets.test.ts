@@ -224,7 +224,7 @@ test.each([
   ['an unknown period', { period: 'week', usd: '1' }],
   ['no period', { usd: '1' }],
   ['a negative limit', { period: 'epoch', usd: '-1' }],
-  ['a limit that is no amount', { period: 'epoch', usd: '1e3' }],
+  ['a limit that is not an amount', { period: 'epoch', usd: '1e3' }],
   ['more than a column holds', { period: 'epoch', usd: '9999999999' }],
   ['another member', { period: 'epoch', usd: '1', vcu: '1' }],
 ])('%s is a 400, and no key is made', async (_what, budget) => {

@@ -62,7 +62,7 @@ describe('§6.3 GET /characters', () => {
     ['adults', '?isAdult=true', ['cato']],
     ['no adults', '?isAdult=false', ['ada', 'bach']],
     ['web', '?isWebEnabled=true', ['bach']],
-    ['pro models, of which there are none', '?isPro=true', []],
+    ['pro models, which do not exist', '?isPro=true', []],
     ['not pro', '?isPro=false', ['ada', 'bach', 'cato']],
     ['the best', '?sortBy=highestRating', ['bach', 'ada', 'cato']],
     ['the worst', '?sortBy=highestRating&sortOrder=asc', ['cato', 'ada', 'bach']],

@@ -141,8 +141,8 @@ test.each<[rule: string, fixture: () => ChatFixture, part: object, says: RegExp]
     file(),
     /does not accept file; allowed values: text, image_url, video_url/,
   ],
-  ['that is no document', () => texts, file(dataUrl('application/zip', Buffer.from('PK\x03\x04'))), /is not a PDF/],
-  ['that is no base64', () => texts, file('data:text/plain;base64,%%%'), /not valid base64/],
+  ['that is not a document', () => texts, file(dataUrl('application/zip', Buffer.from('PK\x03\x04'))), /is not a PDF/],
+  ['that is not base64', () => texts, file('data:text/plain;base64,%%%'), /not valid base64/],
   ['at a place of this machine', () => texts, file('file:///etc/passwd'), /must be a URL or a data URL/],
 ])('a file %s is a 400, and free', async (_rule, fixture, part, says) => {
   const { status, text, charged } = await send(fixture(), [part])

@@ -220,7 +220,7 @@ test.each<[says: string, answered: object, results: number]>([
   ],
   ['that it used more than are paid for', { ...completion, usage: { ...usage, num_sources_used: 4_000 } }, 20],
   ['that it found nothing', annotated(), 0],
-  ['figures that are none', { ...completion, usage: { ...usage, num_sources_used: -3 } }, 1],
+  ['invalid figures', { ...completion, usage: { ...usage, num_sources_used: -3 } }, 1],
 ])('by what a gateway takes in a chat; it says %s', async (_says, answered, results) => {
   answer = asJson(answered)
   const lines = await linesOf(() => chat({ model: 'gateway' }))

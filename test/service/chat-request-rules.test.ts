@@ -110,7 +110,7 @@ test.each(takenRows)('§5.1 takes %s: %o', async (_field, body) => {
 
 test.each([
   ['ten fallbacks', { fallbacks: Array(10).fill({ model: 'm' }) }],
-  ['a member that nobody knows', { speed: { warp: 9 } }],
+  ['an unknown member', { speed: { warp: 9 } }],
 ])('§1.4 tolerates %s, and tells no engine of it', async (_field, body) => {
   expect((await fixture.chat(await fixture.customer(1), body)).status).toBe(200)
   for (const name of Object.keys(body)) expect(fixture.engine.calls.at(-1)?.request).not.toHaveProperty(name)

@@ -71,13 +71,13 @@ test.each<[medium: string, part: () => object, field: RegExp, says: string]>([
   ['a WAV that is cut off', () => audio(cut(file('wav')), 'wav'), data, 'cut off'],
   ['an AIFF that is cut off', () => audio(aiff(8, 80), 'aiff'), data, 'cut off'],
   ['half a sample', () => audio(Buffer.alloc(63), 'pcm16'), data, 'a multiple of 2 bytes'],
-  ['what is no audio', () => audio(Buffer.alloc(3), 'mp3'), data, 'WAV, MP3, FLAC'],
-  ['what is no base64', () => ({ type: 'input_audio', input_audio: { data: '****' } }), data, 'not valid base64'],
+  ['a file that is not audio', () => audio(Buffer.alloc(3), 'mp3'), data, 'WAV, MP3, FLAC'],
+  ['text that is not base64', () => ({ type: 'input_audio', input_audio: { data: '****' } }), data, 'not valid base64'],
   ['an MP3 that is said to be a WAV', () => audio(file('mp3'), 'wav'), /"input_audio","format"\]/, 'the bytes are mp3'],
   ['an MP4 that is cut off', () => video(cut(file('mp4'))), url, 'cut off'],
   ['a WebM that is cut off', () => video(cut(file('webm')), 'video/webm'), url, 'cut off'],
   ['boxes within each other', () => video(nestedBoxes('moov', 4_000)), url, 'cut off or damaged'],
-  ['what is no video', () => video(Buffer.from('GIF89a')), url, 'not MP4'],
+  ['a file that is not a video', () => video(Buffer.from('GIF89a')), url, 'not MP4'],
 ])('G23: %s is refused before anything is held', async (_medium, part, field, says) => {
   const { status, text, charged, asked } = await send(part())
   expect([status, text, charged, asked]).toEqual([400, expect.stringMatching(field), 0n, 0])

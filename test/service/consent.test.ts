@@ -81,7 +81,7 @@ const ask = async (body: object, key?: string) => {
 describe('§3.2 which requests need consent', () => {
   const rules: [rule: string, body: () => object, roles: string[] | null][] = [
     ['text alone', () => ({}), null],
-    ['an image of nobody', () => ({ image_url: nobody }), null],
+    ['an image without a person', () => ({ image_url: nobody }), null],
     ['sound', () => ({ audio_url: audio }), null],
     ['a first frame', () => ({ image_url: face() }), ['image']],
     ['a last frame', () => ({ image_url: nobody, end_image_url: face() }), ['end_image']],

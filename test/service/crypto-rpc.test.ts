@@ -116,7 +116,7 @@ const refused: [rule: string, body: unknown, says: string][] = [
   ['no method', { jsonrpc: '2.0', id: 1 }, 'method'],
   ['another protocol', { ...call('eth_chainId'), jsonrpc: '1.0' }, 'jsonrpc'],
   ['parameters that are no list', { ...call('eth_chainId'), params: 'x' }, 'params'],
-  ['an id that is none', { ...call('eth_chainId'), id: {} }, 'id'],
+  ['an invalid id', { ...call('eth_chainId'), id: {} }, 'id'],
   ['no call', 'eth_chainId', 'expected object'],
 ]
 test.each(refused)('§14 %s is refused, reaches no node and costs nothing', async (_rule, body, says) => {

@@ -89,7 +89,7 @@ describe('a range (RFC 9110)', () => {
     ['beyond the end', () => ({ range: 'bytes=4-999' }), 206, whole.slice(4), `bytes 4-${size - 1}/${size}`],
     ['if it is this file', () => ({ range: 'bytes=4-7', 'if-range': etag }), 206, 'ftyp', `bytes 4-7/${size}`],
     ['if it is another', () => ({ range: 'bytes=4-7', 'if-range': '"other"' }), 200, whole, null],
-    ['a weak tag is no proof', () => ({ range: 'bytes=4-7', 'if-range': `W/${etag}` }), 200, whole, null],
+    ['a weak tag is not a proof', () => ({ range: 'bytes=4-7', 'if-range': `W/${etag}` }), 200, whole, null],
     ['several', () => ({ range: 'bytes=0-1,4-7' }), 200, whole, null],
     ['another unit', () => ({ range: 'lines=0-1' }), 200, whole, null],
     ['nothing said', () => ({ range: 'bytes=-' }), 200, whole, null],

@@ -66,7 +66,7 @@ describe('§7 a 400 about a member names it nested, each level with its `_errors
       ['messages', 0, 'content', 0, 'text'],
     ],
     ['a key of another form', () => chat({}, { 'idempotency-key': 'a b' }), ['Idempotency-Key']],
-    ['a receipt that is none', () => get('/farebox/receipts?before=none'), ['before']],
+    ['an invalid receipt', () => get('/farebox/receipts?before=none'), ['before']],
   ]
   test.each(table)('%s', async (_member, ask, path) => {
     service.clock.pass(60_000)

@@ -119,7 +119,7 @@ describe('texts that are made to be searched for long', { timeout: 60_000 }, () 
     ['percent signs', `demo-chat:a=${'%'.repeat(length)}`],
     ['one letter', 'a'.repeat(length)],
     ['digits with a sign', '-1'.repeat(length / 2)],
-    ['characters that are none', '\ufffd'.repeat(length)],
+    ['invalid characters', '\ufffd'.repeat(length)],
   ]
   test.each(runs)('G6: %s, in the name of a model', async (_what, text) => {
     expect((await send('/chat/completions', chatText(text))).status).toBeLessThan(500)
@@ -178,10 +178,7 @@ describe('texts of a caller in headers, logs and paths', () => {
       'a download',
       text => service.request(`/downloads/${encodeURIComponent(text)}?signature=${encodeURIComponent(text)}`),
     ],
-    [
-      'a member that nobody knows',
-      text => send('/chat/completions', chatText('demo-chat', { [text]: text, user: text })),
-    ],
+    ['an unknown member', text => send('/chat/completions', chatText('demo-chat', { [text]: text, user: text }))],
   ]
   test.each(places)('G3: %s begins no header and no answer of its own', async (_where, ask) => {
     for (const text of lines) {

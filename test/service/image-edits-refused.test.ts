@@ -62,7 +62,7 @@ const refusals: [rule: string, path: string, body: () => Body | Promise<Body>, s
   ],
   ['a format that there is not', '/image/edit', () => fixture.edit({ output_format: 'gif' }), 400, 'webp'],
   ['no truth', '/image/edit', () => fixture.edit({ safe_mode: 'maybe' }), 400, 'safe_mode'],
-  ['what is no base64', '/image/edit', () => fixture.edit({ image: 'an image' }), 400, 'must be base64'],
+  ['text that is not base64', '/image/edit', () => fixture.edit({ image: 'an image' }), 400, 'must be base64'],
   [
     'an address of this machine',
     '/image/edit',
@@ -170,7 +170,7 @@ const refusals: [rule: string, path: string, body: () => Body | Promise<Body>, s
   ['a scale below 1', '/image/upscale', () => fixture.upscale({ scale: 0.5 }), 400, 'scale'],
   ['a scale above 4', '/image/upscale', () => fixture.upscale({ scale: 4.5 }), 400, 'scale'],
   [
-    'a scale that is no number',
+    'a scale that is not a number',
     '/image/upscale',
     () => form({ model: 'upscaler', scale: 'two' }, [['image', fixture.imageFile]]),
     400,
@@ -215,7 +215,7 @@ const refusals: [rule: string, path: string, body: () => Body | Promise<Body>, s
     'not both',
   ],
   [
-    'what is no address',
+    'text that is not an address',
     '/image/background-remove',
     () => ({ model: 'cutter', image_url: fixture.base64 }),
     400,

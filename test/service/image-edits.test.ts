@@ -30,7 +30,7 @@ describe('§7.3 POST /image/edit', () => {
     ['a file of a form', () => form({ model: 'editor', prompt: 'a red sky' }, [['image', fixture.imageFile]])],
     ['base64 in a form', () => form({ model: 'editor', prompt: 'a red sky', image: fixture.base64 }, [])],
     ['the older name of the model', () => fixture.edit({ model: undefined, modelId: 'editor' })],
-    ['what nobody knows', () => fixture.edit({ colour: 'blue' })],
+    ['an unknown value', () => fixture.edit({ colour: 'blue' })],
   ]
   test.each(ways)('an image by %s', async (_rule, body) => {
     const { response, lines } = await fixture.send('/image/edit', body())

@@ -125,7 +125,7 @@ describe('§7.1 POST /image/generate', () => {
     ['no image', () => []],
     ['more images', () => [png, png]],
     ['an image of another format', () => [jpeg]],
-    ['what is no image', () => [Buffer.from('<html>')]],
+    ['a file that is not an image', () => [Buffer.from('<html>')]],
     ['an error', () => Promise.reject(new Error('down'))],
   ])('%s of the engine is not sold', async (_name, result) => {
     engine.result = result
@@ -140,7 +140,7 @@ const refusals: [rule: string, body: object, status: number, says: string][] = [
   ['no prompt', { model: 'scripted' }, 400, 'prompt'],
   ['a prompt longer than the model takes', { ...body, prompt: 'x'.repeat(1_501) }, 400, '1500 at most'],
   ['a prompt longer than any takes', { ...body, prompt: 'x'.repeat(7_501) }, 400, '7500'],
-  ['a side that is no multiple', { ...body, width: 513 }, 400, 'multiple of 8'],
+  ['a side that is not a multiple', { ...body, width: 513 }, 400, 'multiple of 8'],
   ['a side too long', { ...body, height: 2_000 }, 400, '1280'],
   ['a format that the model does not make', { ...body, format: 'webp' }, 400, 'png, jpeg'],
   ['a format that there is not', { ...body, format: 'gif' }, 400, 'webp'],

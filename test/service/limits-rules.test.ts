@@ -158,7 +158,7 @@ describe('limits through the front door', () => {
     ['another key of the account', async ({ key }) => ({ authorization: `Bearer ${await secondKey(key)}` })],
     ['somebody else', async () => ({ authorization: `Bearer ${await service.key(1)}` })],
     [
-      'a sign-in with the victim’s address and a stranger’s signature',
+      'a sign-in with the victim’s address and another wallet’s signature',
       async ({ wallet }) => ({
         'sign-in-with-x': await signIn(evmWallet(), { address: wallet.address }),
       }),

@@ -77,7 +77,7 @@ describe('with a moderator', () => {
     ['nothing, without safe mode', innocent, false, [null, 'false', null, null]],
     ['sexual content, without safe mode', adult, false, [null, 'false', null, null]],
     ['another violation', { ...innocent, isViolation: true }, true, ['false', 'true', null, null]],
-    ['that nobody is a minor', { ...innocent, containsMinor: false }, true, ['false', 'false', 'false', 'false']],
+    ['that no one is a minor', { ...innocent, containsMinor: false }, true, ['false', 'false', 'false', 'false']],
     ['a minor, and nothing sexual', { ...innocent, containsMinor: true }, true, ['false', 'false', 'false', 'true']],
   ] as const)('headers say what it found: %s', async (_what, finding, safe_mode, headers) => {
     findings = [finding]

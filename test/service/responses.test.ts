@@ -300,10 +300,10 @@ describe('§5.6 what is asked', () => {
   test.each<[rule: string, body: object, status: number, says: string]>([
     ['no input', { input: undefined }, 400, 'input'],
     ['an item of another type', { input: [{ type: 'computer_call' }] }, 400, 'input'],
-    ['a role that is none', { input: [{ role: 'robot', content: 'x' }] }, 400, 'role'],
+    ['an unknown role', { input: [{ role: 'robot', content: 'x' }] }, 400, 'role'],
     ['a limit of nothing', { max_output_tokens: 0 }, 400, 'max_output_tokens'],
     ['a temperature beyond 2', { temperature: 2.1 }, 400, 'temperature'],
-    ['an effort that is none', { reasoning: { effort: 'huge' } }, 400, 'effort'],
+    ['an unknown effort', { reasoning: { effort: 'huge' } }, 400, 'effort'],
     ['an item that would have been kept', { input: [{ type: 'item_reference', id: 'x' }] }, 400, 'stores no items'],
     ['an answer that would have been kept', { previous_response_id: 'resp_1' }, 400, 'stores nothing'],
     ['work that would go on', { background: true }, 400, 'background'],

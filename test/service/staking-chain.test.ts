@@ -52,7 +52,7 @@ test.each<[rule: string, decimals: number, wallets: string[], millionths: bigint
 })
 
 test.each([
-  ['a contract that is none', { contract: `0x${'99'.repeat(20)}` }],
+  ['an invalid contract', { contract: `0x${'99'.repeat(20)}` }],
   ['a node that is not there', { rpcUrl: 'http://127.0.0.1:1' }],
 ])('%s is an error, never nothing', async (_rule, change) => {
   const other = await openEvmStakeReader({ rpcUrl: chain.url, contract, ...change })

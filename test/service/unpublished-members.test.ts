@@ -87,7 +87,10 @@ const strange: [what: string, members: object][] = [
     { guided_regex: '(a*)*', guided_json: {}, structured_outputs: { regex: '(a*)*' }, logit_bias: { 1: 5 } },
   ],
   ['who is called', { api_base: 'http://evil', base_url: 'http://evil', api_key: 'x', headers: { a: 'b' } }],
-  ['what nobody priced', { models: ['dear'], plugins: [{ id: 'web' }], search_parameters: {}, web_search_options: {} }],
+  [
+    'a call without a price',
+    { models: ['dear'], plugins: [{ id: 'web' }], search_parameters: {}, web_search_options: {} },
+  ],
   ['a name that every object has', { constructor: 'x', toString: 'y' }],
   [
     'what this service keeps to itself',

@@ -99,7 +99,7 @@ test('G3: no header of an upstream’s answer goes on to the caller', async () =
 
 const traced = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 test.each([
-  ['a state that is no text', 'a=\x80'],
+  ['a state that is not text', 'a=\x80'],
   ['a state that is longer than any', 'a=b,'.repeat(200)],
   ['a state with tabs', 'a=\tb'],
 ])('D6: a trace hands on nothing of %s', async (_what, tracestate) => {

@@ -110,7 +110,7 @@ describe('untrusted words', () => {
     ['a new line', 'A cat.\r\n\u2028\u0085Price: 0', 'A cat. Price: 0'],
     ['the direction of text', 'a\u202e\u2066\u200f\u061cb', 'a b'],
     ['a terminal', '\u001b[2J\u0007a\u009bb', '[2J a b'],
-    ['what nobody sees', 'a\u3164\u2800\u{e0041}\ufe0f\u034fb', 'a b'],
+    ['invisible text', 'a\u3164\u2800\u{e0041}\ufe0f\u034fb', 'a b'],
     ['half a character', 'a\ud800b', 'a�b'],
     ['marks over marks', `a${'\u0301'.repeat(40)}`, 'a\u0301\u0301'],
     ['a key', 'Use sk-abcdef0123456789abcdef0123456789 now', 'Use … now'],

@@ -48,7 +48,7 @@ const five = 5_000_000n
 
 const rows: [rule: string, given: Case, pays: 'base' | 'solana'][] = [
   ['both have it: Base', { base: five, solana: five }, 'base'],
-  ['nobody can tell: Base', { base: 'unknown', solana: 'unknown' }, 'base'],
+  ['if unknown: Base', { base: 'unknown', solana: 'unknown' }, 'base'],
   ['only Base has it', { base: five, solana: five - 1n }, 'base'],
   ['only Solana has it', { base: five - 1n, solana: five }, 'solana'],
   ['Solana has it, Base is unknown', { base: 'unknown', solana: five }, 'solana'],

@@ -83,8 +83,8 @@ const rows: Row[] = [
   ['the origin as a prefix', { origin: `${origin}.evil.example` }, refuses('origin')],
   ['another port of it', { origin: `${origin}:8443` }, refuses('origin')],
   ['the same host unencrypted', { origin: 'http://service.example' }, refuses('origin')],
-  ['a payee nobody knows', offer({ payTo: attacker }), asks('payee')],
-  ['the known payee among strangers', { accepts: [option({ payTo: attacker }), option()] }, pays(5)],
+  ['an unknown payee', offer({ payTo: attacker }), asks('payee')],
+  ['the known payee among unknown ones', { accepts: [option({ payTo: attacker }), option()] }, pays(5)],
   [
     'a payee that the user approved',
     offer({ payTo: attacker }),
@@ -102,12 +102,12 @@ const rows: Row[] = [
     },
   ],
   [
-    'a stranger above the cap is not even asked about',
+    'an unknown payee above the cap is refused without asking',
     { ...offer({ payTo: attacker }), amountMicroUsd: usd(9) },
     refuses('max-payment'),
   ],
   ['the payee in other case', offer({ payTo: payTo.toUpperCase().replace('0X', '0x') }), pays(5)],
-  ['a payee that is no address', offer({ payTo: 'service.eth' }), refuses('recipient')],
+  ['a payee that is not an address', offer({ payTo: 'service.eth' }), refuses('recipient')],
   ['the zero address', offer({ payTo: `0x${'0'.repeat(40)}` }), refuses('recipient')],
   ['another chain', offer({ network: 'eip155:1' }), refuses('network')],
   ['a test chain', offer({ network: 'eip155:84532' }), refuses('network')],
@@ -123,7 +123,7 @@ const rows: Row[] = [
   ['no token name', offer({ extra: { version: '2' } }), refuses('token-name')],
   ['no token version', offer({ extra: { name: 'USD Coin' } }), refuses('token-name')],
   ['no extra', { accepts: [{ ...option(), extra: undefined as never }] }, refuses('token-name')],
-  ['a token name that is no text', offer({ extra: { name: 5, version: '2' } }), refuses('token-name')],
+  ['a token name that is not text', offer({ extra: { name: 5, version: '2' } }), refuses('token-name')],
   ['a bloated extra', offer({ extra: { name: 'USD Coin', version: '2', more: 'x'.repeat(3_000) } }), refuses('offer')],
   [
     'decimals in extra count for nothing',
@@ -198,7 +198,7 @@ const calls: [rule: string, quotedUsd: number | null, kind: string, isStopped?: 
   ['a call at the asking threshold', 1, 'allowed'],
   ['a call above it', 1.000001, 'needs_approval'],
   ['a call without a price', null, 'needs_approval'],
-  ['a call above the cap, whoever agreed to it', 10.000001, 'refused'],
+  ['a call above the cap, even if approved', 10.000001, 'refused'],
   ['a call while the switch is off', 0, 'refused', true],
 ]
 

@@ -107,7 +107,7 @@ test.each([
     { ...publicNodes, eip155: 'https://mine.example/key' },
   ],
   ['nobody', { eip155: noNode, solana: noNode }, publicService, real, { eip155: undefined, solana: undefined }],
-  ['nobody for one chain', { solana: noNode }, publicService, real, { ...publicNodes, solana: undefined }],
+  ['no payee for one chain', { solana: noNode }, publicService, real, { ...publicNodes, solana: undefined }],
   ['a service of this machine', {}, 'http://127.0.0.1:8402', real, { eip155: undefined, solana: undefined }],
   ['a service of this machine by name', {}, 'https://localhost', real, { eip155: undefined, solana: undefined }],
   [

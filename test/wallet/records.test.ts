@@ -153,7 +153,7 @@ function recordsContract(openStore: OpenTestStore): void {
       false,
     ],
     ['of a process of a machine or container with our name', `999999999@${hostname()}#x another/pid:[1]`, true],
-    ['of a process of another machine with a number that nobody has here', '999999999@another-machine#x', true],
+    ['of another machine’s process, with an id that is unused here', '999999999@another-machine#x', true],
   ]
   test.each(leases)('a turn %s', async (_whose, owner, isWaitedFor) => {
     await setUp()

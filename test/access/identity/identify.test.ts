@@ -106,7 +106,7 @@ describe('§5.1 keys', () => {
     ['no scheme', 'fb_x', 401],
     ['no token', 'Bearer', 401],
     ['two tokens', 'Bearer one two', 401],
-    ['a key that nobody has', `Bearer fb_${'x'.repeat(43)}`, 401],
+    ['an unknown key', `Bearer fb_${'x'.repeat(43)}`, 401],
     ['a header without end', `Bearer ${'x'.repeat(100_000)}`, 401],
     ['nothing', '', 401],
     ['two headers', ['Bearer one', 'Bearer two'], 400],

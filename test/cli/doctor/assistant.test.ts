@@ -66,25 +66,25 @@ test('all that is well is said in lines', async () => {
 
 test.each([
   [
-    'a cap that nobody reads',
+    'a cap that is not read',
     { FAREBOX_MAX_DAI_USD: '3' },
     /broken settings: FAREBOX_MAX_DAI_USD .*FAREBOX_MAX_DAY_USD/,
     1,
   ],
   [
-    'a value that is none',
+    'an invalid value',
     { FAREBOX_MAX_DAY_USD: 'much' },
     /broken settings: FAREBOX_MAX_DAY_USD is `much`, which is not an amount/,
     1,
   ],
-  ['a variable of somebody else', { FAREBOX_PORT: '1' }, /note settings: farebox does not read FAREBOX_PORT\./, 0],
+  ['another program’s variable', { FAREBOX_PORT: '1' }, /note settings: farebox does not read FAREBOX_PORT\./, 0],
   [
     'a key that is not taken',
     { FAREBOX_API_KEY: 'wrong' },
     /broken api key: The service does not accept it \(401\)/,
     1,
   ],
-  ['nobody who pays', {}, /note who pays: Paid calls are not possible: .*wallet create --service URL/, 0],
+  ['no payer', {}, /note who pays: Paid calls are not possible: .*wallet create --service URL/, 0],
   [
     'a wallet of the environment',
     { FAREBOX_WALLET_KEY: canaryEvmKey },

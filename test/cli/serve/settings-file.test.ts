@@ -235,13 +235,13 @@ describe('what is refused changes nothing, and is not noted', () => {
     ['the last of a price’s amounts', [price(null, 'video', 'perSecondUsd.all')], /would be invalid/],
     ['a price that is not there and would go', [price(null, 'chat', 'cachedInputPerMillionUsd')], /has no price/],
     ['a price of another type', [price('1', 'chat', 'perSecondUsd.720p')], /has no price/],
-    ['a name that is no resolution', [price('1', 'video', 'perSecondUsd.__proto__')], /has no price/],
+    ['a name that is not a resolution', [price('1', 'video', 'perSecondUsd.__proto__')], /has no price/],
     ['a name with a star', [price('1', 'video', 'perSecondUsd.*')], /has no price/],
     ['a price of a variable', [price('1', 'small', 'outputPerMillionUsd')], /has no price/],
     ['more digits than an amount has', [price('0.0000001')], /would be invalid: line \d+, models\[0\]\.price/],
     ['a limit of no type', [limit('nothing', 1)], /would be invalid/],
     ['what is there already', [price('0.6')], /settings already/],
-    ['a name that is no plain key', [limit('__proto__', 1)], /would be invalid|cannot be changed/],
+    ['a name that is not a plain key', [limit('__proto__', 1)], /would be invalid|cannot be changed/],
   ] as [string, SettingsChange[], RegExp][])('%s', async (_, changes, why) => {
     const { version, file } = await opened()
     let notes = 0

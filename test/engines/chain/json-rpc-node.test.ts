@@ -82,7 +82,7 @@ test.each<[string, Answer]>([
   ['a result of another call', json([{ id: 7, result: 1 }])],
   ['neither result nor error', json([{ id: 0 }])],
   ['both of them', json([{ id: 0, result: 1, error: { code: 1, message: 'x' } }])],
-  ['an error that is none', json([{ id: 0, error: 'x' }])],
+  ['an invalid error', json([{ id: 0, error: 'x' }])],
   ['a broken connection', (_, request) => void request.socket.destroy()],
 ])('%s is not an answer, and no other node is tried', async (_what, given) => {
   answer = given

@@ -155,7 +155,7 @@ test.each([
 })
 
 test.each([
-  ['an image that is none', { image_url: 'data:image/png;base64,AAAA' }, 'cannot be used'],
+  ['an invalid image', { image_url: 'data:image/png;base64,AAAA' }, 'cannot be used'],
   ['an image without a place', { end_image_url: 'data:image/png;base64,AAAA' }, 'does not support end_image_url'],
 ])('%s fails the job before anything is submitted', async (_name, change, says) => {
   const server = await serverFor()

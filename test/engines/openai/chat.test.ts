@@ -121,7 +121,7 @@ test.each([
 test.each([
   ['no usage', undefined],
   ['usage null', null],
-  ['usage that is no number', { prompt_tokens: 'many', completion_tokens: 1, total_tokens: 1 }],
+  ['usage that is not a number', { prompt_tokens: 'many', completion_tokens: 1, total_tokens: 1 }],
 ])('an answer with %s has none', async (_rule, reported) => {
   const [engine] = await engineFor(asJson({ ...completion, usage: reported }))
   const answer = await engine.complete(call())
@@ -185,7 +185,7 @@ const failures: [rule: string, answer: Answer, status: number, body: object, hea
     { issues: [expect.objectContaining({ path: ['temperature'] })] },
   ],
   [
-    'a refused member that nobody sent',
+    'a refused member that was not sent',
     asJson({ error: { param: secret, message: secret } }, 422),
     400,
     { error: expect.stringContaining('does not accept this request') },

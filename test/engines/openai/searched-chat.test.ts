@@ -147,7 +147,7 @@ test.each<[rule: string, value: object, answer: object]>([
 
 test.each([
   ['that failed', { ...response(), status: 'failed', error: { code: 'server_error', message: 'secret' } }],
-  ['that is none', { id: 'r1' }],
+  ['that is invalid', { id: 'r1' }],
 ])('a response %s is no answer', async (_what, value) => {
   const [engine] = await engineFor(asJson(value), { xSearch: 'responses' })
   await expect(engine.complete(call({}, searching))).rejects.toMatchObject({ status: 500 })

@@ -94,7 +94,7 @@ describe('running usage', () => {
       [timed({ cache_n: 30, prompt_n: 9, predicted_n: 2, predicted_ms: 5.5 }), timed({ prompt_n: 9, predicted_n: 3 })],
       [tokens(39, 2), tokens(9, 3)],
     ],
-    ['llama.cpp: timings that are none', 'timings_per_token', [timed({ prompt_n: 'many' })], []],
+    ['llama.cpp: invalid timings', 'timings_per_token', [timed({ prompt_n: 'many' })], []],
   ])('%s', async (_rule, runningUsage, events, used) => {
     const [engine] = await engineFor(asEvents([...events.map(event), event(finish), 'data: [DONE]\n\n']), {
       runningUsage,
@@ -153,7 +153,7 @@ test('a stream without usage is a stream', async () => {
 
 test.each([
   ['garbage', [event(chunk('he')), 'data: {oops\n\n'], 500],
-  ['an event that is no chunk', [event(chunk('he')), event({ choices: [{ index: 'x' }] })], 500],
+  ['an event that is not a chunk', [event(chunk('he')), event({ choices: [{ index: 'x' }] })], 500],
   ['an error', [event(chunk('he')), event({ error: { message: secret } })], 500],
   ['an error that means overload', [event(chunk('he')), event({ error: { code: 'rate_limit_exceeded' } })], 429],
   ['its end before the reason', [event(chunk('he'))], 500],

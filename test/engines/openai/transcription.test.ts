@@ -45,7 +45,7 @@ test('times are asked for, and come as the contract has them', async () => {
 test.each([
   ['no text', { segments: [] }],
   ['no JSON', 'words'],
-  ['words that are none', { text: 'x', words: [{ word: 1 }] }],
+  ['invalid words', { text: 'x', words: [{ word: 1 }] }],
 ])('%s is no transcription', async (_name, value) => {
   const [engine] = await engineFor(asJson(value))
   await expect(engine.transcribe(call())).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })

@@ -65,7 +65,7 @@ test.each([
   ['one that is down', modelOffline, 'b'],
   ['one that fails', inferenceFailed, 'b'],
   ['one that is overloaded', modelOverloaded, 'b'],
-  ['an error that nobody foresaw', () => new Error('oh'), 'b'],
+  ['an unexpected error', () => new Error('oh'), 'b'],
   ['a refusal of the request', () => contentViolation({ error: 'no' }), 'CONTENT_POLICY_VIOLATION'],
 ])('after %s: %s', async (_, error, end) => {
   const { ask } = poolOf([upstream('a', fails(error), { weight: 9 }), upstream('b', says('b'))])
@@ -140,7 +140,7 @@ test.each<[rule: string, error: () => unknown, probe: (() => Promise<unknown>) |
     'up',
   ],
   ['failures, where nothing can be probed', inferenceFailed, null, 'up'],
-  ['errors that nobody foresaw', () => new Error('oh'), works, 'up'],
+  ['unexpected errors', () => new Error('oh'), works, 'up'],
   ['time-outs, for which a request may ask', requestTimeout, works, 'up'],
   ['time-outs, where a probe is late too', requestTimeout, () => Promise.reject(requestTimeout()), 'down'],
   ['refused content that looks like an absent model', refusedContent, works, 'up'],

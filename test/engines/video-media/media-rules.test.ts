@@ -248,7 +248,7 @@ describe('§2.6 what a medium may be', () => {
       /has 1500000 fr/,
     ],
     ['G21: boxes within each other', () => ({ video_url: boxes(4_000) }), 400, /"video_url".*mp4 file is cut off/],
-    ['a video that is no base64', () => ({ video_url: 'data:video/mp4;base64,***' }), 400, /not valid base64/],
+    ['a video that is not base64', () => ({ video_url: 'data:video/mp4;base64,***' }), 400, /not valid base64/],
     [
       'a model that takes none of it',
       () => ({ model: 'plain', video_url: at('mp43') }),

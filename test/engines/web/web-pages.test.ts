@@ -63,7 +63,7 @@ describe('a page of HTML', { tags: ['engines'] }, () => {
   test.each([
     ['elements that end', `${'<div>'.repeat(300_000)}x${'</div>'.repeat(300_000)}`],
     ['elements that never end', `<p>${'<b>'.repeat(300_000)}x`],
-    ['ends that are none', '<div><!--</div>--><a title="</div>">'.repeat(20_000)],
+    ['invalid ends', '<div><!--</div>--><a title="</div>">'.repeat(20_000)],
   ])('D10: of too many elements within each other is refused at once: %s', { timeout: 60_000 }, async (_what, body) => {
     give = html(body)
     await expect(pages.read({ url, signal })).rejects.toThrow('is nested too deeply')

@@ -135,7 +135,7 @@ export const callActions: readonly Action[] = [
   ['flawed payment', 2, flawedPayment],
   ['payment again', 5, scene => resend(scene, 1)],
   ['twins of a payment', 3, scene => resend(scene, 2 + scene.draws.below(3))],
-  ['payment by a stranger', 2, submittedByStranger],
+  ['payment by another payer', 2, submittedByStranger],
   ['payment undone', 3, undoPayment],
   ['request under a key', 5, newKeyed],
   ['key again', 6, keyedAgain],

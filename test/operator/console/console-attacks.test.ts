@@ -229,7 +229,7 @@ test('behind a TLS proxy the cookie is bound to its host and to TLS', async () =
 
 test.each([
   ['a proxy that the service trusts: each browser has its own count', ['127.0.0.1'], [429, 401]],
-  ['a proxy that it does not trust: what the header says is nobody’s address', [], [429, 429]],
+  ['an untrusted proxy: the header is ignored', [], [429, 429]],
 ])('O23: behind %s', async (_what, trustedProxies, expected) => {
   await opened.close()
   opened = await openConsole({ settings: { trustedProxies } })

@@ -157,7 +157,7 @@ test.each([
   ['one that is missing', '    contextTokens: 8192\n', '', 'f.yaml:11:5 models[0].contextTokens: Field is required.'],
   ['a wrong kind of value', '8192', 'much', 'f.yaml:13:20 models[0].contextTokens: Expected number; found "much".'],
   [
-    'a price that is none',
+    'an invalid price',
     '0.15',
     '1e-9',
     'f.yaml:14:34 models[0].price.inputPerMillionUsd: Must be an amount of USD such as 0.15; found 1e-9.',
@@ -187,7 +187,7 @@ test.each([
     `\${SECRETT}`,
     'f.yaml:4:11 secrets[0]: The variable SECRETT is not set (nor SECRETT_FILE).',
   ],
-  ['a variable that is no name', `\${SECRET}`, `\${secret word}`, 'is not a variable name'],
+  ['a variable that is not a name', `\${SECRET}`, `\${secret word}`, 'is not a variable name'],
   [
     'D4: a secret that is too short, without showing it',
     `\${SECRET}`,
@@ -219,7 +219,7 @@ test.each([
     'search.engine: Allowed values: searxng, demo; found "bing".',
   ],
   [
-    'a language that is none',
+    'an invalid language',
     'language: en }',
     'language: english! }',
     'f.yaml:72:72 search.language: Must be a language such as en or pt-BR; found "english!".',
@@ -238,7 +238,7 @@ test.each([
     'f.yaml:74:20 networks[0].slug: Must be lower-case letters, digits and -, such as base-mainnet; found "Base".',
   ],
   [
-    'a node that is no web address',
+    'a node that is not a web address',
     "urls: ['https:",
     "urls: ['ws:",
     'networks[0].urls[0]: Must be an http or https address',

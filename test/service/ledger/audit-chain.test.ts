@@ -118,7 +118,7 @@ const damages: [rule: string, sql: string, findings: FindingKind[], notes: Findi
     1,
   ],
   [
-    'a credit of whom nobody knows',
+    'a credit without an account',
     `UPDATE payment SET payload = NULL WHERE id = ${first}`,
     ['credit_without_transfer', 'transfer_not_credited'],
     [],

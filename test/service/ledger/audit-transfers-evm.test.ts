@@ -170,10 +170,10 @@ describe('a transfer', () => {
     ],
     ['without one is a gift', [moved(7)], null],
     ['after an event of another kind is a gift', [used([transferTopic, payer, nonce]), moved(7)], null],
-    ['after the authorization of somebody else is a gift', [used([usedTopic, stranger, nonce]), moved(7)], null],
+    ['after the authorization of another payer is a gift', [used([usedTopic, stranger, nonce]), moved(7)], null],
     ['after one of another token is a gift', [used(undefined, stranger), moved(7)], null],
     ['after one that names no nonce is a gift', [used([usedTopic, payer]), moved(7)], null],
-    ['after one that names nobody is a gift', [used([usedTopic]), moved(7)], null],
+    ['after an authorization without a name is a gift', [used([usedTopic]), moved(7)], null],
     ['that comes before its authorization is a gift', [moved(7), used()], null],
     ['whose receipt is gone is a gift', null, null],
   ]

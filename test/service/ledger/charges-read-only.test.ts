@@ -67,8 +67,8 @@ async function knownCustomer(): Promise<Customer> {
 describe('a ledger that does not add up takes no new debits', () => {
   const tampered: [rule: string, sql: string][] = [
     ['a balance that was raised', 'UPDATE account SET posted = posted + 1000000'],
-    ['credit that is held for nobody', 'UPDATE account SET held = held + 1'],
-    ['a hold that nobody counts', 'UPDATE account SET held = 0'],
+    ['credit that is held without a hold', 'UPDATE account SET held = held + 1'],
+    ['a hold that is not counted', 'UPDATE account SET held = 0'],
     [
       'an entry that was changed',
       'DROP TRIGGER entry_is_never_updated; UPDATE entry SET amount = amount + 1 WHERE line = 1',
@@ -105,7 +105,7 @@ describe('a ledger that does not add up takes no new debits', () => {
   })
 
   // A start frees what the last process held, so no hold of it can be miscounted.
-  const lasting = tampered.filter(([rule]) => rule !== 'a hold that nobody counts')
+  const lasting = tampered.filter(([rule]) => rule !== 'a hold that is not counted')
   test.each(lasting)('%s, before the next start serves any caller', async (_rule, sql) => {
     const customer = await knownCustomer()
     tamper(sql)

@@ -222,7 +222,7 @@ describe('an audit', () => {
   })
 
   const leases: [rule: string, ms: number, findings: number][] = [
-    ['two minutes ago is no finding', 120_000, 0],
+    ['two minutes ago is not a finding', 120_000, 0],
     ['longer ago is one', 120_001, 1],
   ]
   test.each(leases)('a hold whose lease ended %s', async (_rule, ms, findings) => {

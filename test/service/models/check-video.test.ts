@@ -47,7 +47,7 @@ const refused: [rule: string, change: object, field: string, message: RegExp, mo
     ['resolution', { resolution: '4k' }, 'resolution', /allowed values: 480p, 360p, 720p, 1080p/],
     ['ratio', { aspect_ratio: '9:21' }, 'aspect_ratio', /allowed values: 16:9/],
     [
-      'a ratio where there is no choice',
+      'a ratio for a model without a choice',
       { aspect_ratio: '1:1' },
       'aspect_ratio',
       /does not support aspect_ratio/,
@@ -126,7 +126,7 @@ test.each([
   ['all choices', { duration: '10s', resolution: '1080p', aspect_ratio: '21:9', audio: false }],
   ['Auto', { duration: 'Auto' }],
   ['empty lists', { reference_image_urls: [], elements: [] }],
-  ['members that nobody knows', { guidance: 3 }],
+  ['unknown members', { guidance: 3 }],
 ])('%s passes', async (_rule, change) => {
   expect(await checked(model, request(change))).toEqual([])
 })

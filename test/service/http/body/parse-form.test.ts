@@ -78,7 +78,7 @@ test('a file keeps its bytes, its name and its type; texts become what the schem
 test.each([
   ['a field of another kind', 'safe', 'maybe', 'true, false'],
   ['a number out of its range', 'scale', '5', 'Must be 4 or less'],
-  ['what is no number', 'scale', '0x2', 'a number'],
+  ['text that is not a number', 'scale', '0x2', 'a number'],
 ])('%s is named', async (_name, field, text, says) => {
   const [status, body] = await refusal(
     read(form => {
