@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
+import { askService, runningService } from '#cli/data/service-admin.ts'
 import { DownloadLinks } from '#service/jobs/finished-media.ts'
 import type { OpenService } from '#service/running/open-service.ts'
 import { canarySecret } from '../canary/canaries.ts'
@@ -35,6 +36,16 @@ const statusOf = async (service: OpenService, key: string) =>
       new Request('http://127.0.0.1:8402/api/v1/api_keys/rate_limits', { headers: { authorization: `Bearer ${key}` } }),
     )
   ).status
+
+test('what a running service of another version does not accept is named by field', async () => {
+  await served(root, async () => {
+    const running = await runningService(dataFolder(root))
+    if (!running) throw new Error('The service is not running.')
+    await expect(askService(running, '/admin/v1/keys', { usd: '1', actor: 'me', colour: 'red' })).rejects.toThrow(
+      /Invalid request parameters: .*colour/,
+    )
+  })
+})
 
 describe.each([
   ['on the folder itself', async <Value>(use: () => Promise<Value>) => use()],

@@ -100,15 +100,24 @@ export async function askService(service: AdminRecord, path: string, body: unkno
   })
   if (response.ok) return answer
   const refusal = Refusal.safeParse(answer)
-  const sentence = refusal.success ? refusal.data.error : `The service refused this (${response.status}).`
-  throw new CliError(sentence, whereNamesAre)
+  throw new CliError(
+    refusal.success ? sentenceOf(refusal.data) : `The service refused this (${response.status}).`,
+    whereNamesAre,
+  )
 }
 
 /** The next step if the ledger does not know a key or an account. */
 export const whereNamesAre = '`farebox keys list` shows the keys and their accounts.'
 
 /** Our own service's error message. */
-const Refusal = z.object({ error: z.string() })
+const Refusal = z.object({
+  error: z.string(),
+  issues: z.array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() })).default([]),
+})
+
+/** A service of another version may not know what this command sends, so each field is named. */
+const sentenceOf = ({ error, issues }: z.output<typeof Refusal>): string =>
+  issues.length ? `${error}: ${issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')}` : error
 
 /**
  * Starting a service, and stopping it with the last charges, take a few seconds; an operator's command takes a moment.
