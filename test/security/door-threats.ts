@@ -81,7 +81,7 @@ export const doorThreats: readonly Threat[] = [
     threat: 'headers that are copied into a trace',
     answer: 'an upstream gets a valid traceparent, or none',
     shownBy: [
-      shown('service/upstream-attacks.test.ts', 'D6: a trace hands on nothing of a state that is no text'),
+      shown('service/upstream-attacks.test.ts', 'D6: a trace hands on nothing of a state that is not text'),
       shown('service/upstreams.test.ts', 'D6: goes on to the upstream under a span of its own, with the request’s id'),
     ],
   },

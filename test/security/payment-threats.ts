@@ -58,7 +58,7 @@ export const paymentThreats: readonly Threat[] = [
       shown(
         `${payments}/remote-facilitator.test.ts`,
         'success with the hash of a transaction that does not exist credits nothing; the real transfer later does',
-        'success with the hash of a transfer of the payer to somebody else credits nothing; the real transfer later does',
+        'success with the hash of a transfer of the payer to another payee credits nothing; the real transfer later does',
         'success with the hash of a transfer of the payer to us, of a lower amount credits nothing; the real transfer later does',
       ),
       shown(`${payments}/top-up-crashes.test.ts`, 'X4: a facilitator that lies is not believed'),

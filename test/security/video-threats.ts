@@ -30,7 +30,7 @@ export const videoThreats: readonly Threat[] = [
     answer: 'polled for a day, then refunded once',
     shownBy: [
       shown('service/video-attacks.test.ts', 'V3: one that never ends fails after a day, and is refunded once'),
-      shown('engines/job-engines.test.ts', 'V3: it is in a state that nobody knows (openai)'),
+      shown('engines/job-engines.test.ts', 'V3: it is in an unknown state (openai)'),
     ],
   },
   {

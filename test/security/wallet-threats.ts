@@ -152,7 +152,7 @@ export const walletThreats: readonly Threat[] = [
       shown(
         'agent/mcp-http-command.test.ts',
         'it prints its address and its token’s file; clients with the token are served until it stops',
-        'it does not start: an emptied token lets nobody in',
+        'it does not start: an emptied token admits no client',
         'it does not start: a token that others can read',
       ),
     ],
