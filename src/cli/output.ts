@@ -74,9 +74,9 @@ export type Columns<Shown> = readonly (readonly [name: string, value: (row: Show
 
 /** Yields lines of RFC 4180 in which no untrusted text is a formula. */
 export async function* csvTable<Shown>(columns: Columns<Shown>, rows: readonly Shown[]): AsyncGenerator<string> {
-  const { csvText } = await import('#ledger/audit/csv.ts')
-  yield `${columns.map(([name]) => name).join(',')}\r\n`
-  for (const row of rows) yield `${columns.map(([, value]) => csvText(value(row))).join(',')}\r\n`
+  const { csvLine } = await import('#ledger/audit/csv.ts')
+  yield csvLine(columns.map(([name]) => name))
+  for (const row of rows) yield csvLine(columns.map(([, value]) => value(row)))
 }
 
 /** Returns the common name of the chain of an address. */

@@ -6,6 +6,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { proofOfSecret } from '#host/signatures/signatures.ts'
+import { openStore } from '#ledger/store/open-store.ts'
+import type { Op } from '#ledger/store/units.ts'
+import { account, capture, dayMs, grant, hold, mustCommit, refund } from '../ledger/store/sample-ops.ts'
 import { type LocalServer, localServer } from '../local-server.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { typedInto } from './at-terminal.ts'
@@ -201,6 +204,18 @@ test('usage is printed for people, as CSV and as JSON, with the same figures', a
   expect(table).toMatch(/^Day, UTC +Requests +Charged .* Granted$/m)
   expect(table).not.toContain('chargedUsd')
   expect((await farebox('usage', '--by', 'week')).stderr).toContain('customer, model or day')
+})
+
+test('a sum below zero is a number in CSV, such as of a day on which only older calls were refunded', async () => {
+  const nowMs = Date.now()
+  const at = (atMs: number, op: Op): Op => ({ ...op, atMs }) as Op
+  const before = [account(), grant(100n), hold('r', 40n), capture('r', [40n])].map(op => at(nowMs - 40 * dayMs, op))
+  const store = await openStore(`sqlite:${dataFolder(root).database}`)
+  await mustCommit(store, ...before, at(nowMs, refund('r')))
+  await store.close()
+  const { stdout } = await farebox('usage', '--by', 'model', '--csv')
+  const [head = '', row = ''] = stdout.split('\r\n')
+  expect(row.split(',')[head.split(',').indexOf('revenueUsd')]).toBe('-0.000040')
 })
 
 test('the folder is the one of the configuration, even of one that is not valid', async () => {
