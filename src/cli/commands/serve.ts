@@ -85,8 +85,18 @@ export const serve: Command = {
     }
     const log = worker ? workerLog(plainLog, worker.number) : plainLog
     const starting = () => startServing({ path, config, version, env: io.env, log, hide, worker })
-    const serving = await orTellFaults(path, io.output, starting)
-    const stopReloads = onReloadSignal(() => serving.reload())
+    const started = orTellFaults(path, io.output, starting)
+    // While the service starts too: without a handler, the signal would end the process.
+    const stopReloads = onReloadSignal(() =>
+      started.then(
+        serving => serving.reload(),
+        () => undefined,
+      ),
+    )
+    const serving = await started.catch(error => {
+      stopReloads()
+      throw error
+    })
     let leave = () => {}
     try {
       if (worker) leave = await joinWorkers({ baseUrl: serving.baseUrl, url: serving.url })

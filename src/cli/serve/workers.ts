@@ -106,6 +106,8 @@ export async function superviseWorkers(supervision: Supervision): Promise<number
   const { default: cluster } = await import('node:cluster')
   const workers = new Workers(cluster, { token: randomBytes(tokenBytes).toString('base64url'), log, pace })
   const reload = () => workers.reload()
+  // While they start too: without a handler, the signal would end this process.
+  process.on('SIGHUP', reload)
   // Also while they start. They get only one signal, because a second one would end running requests.
   stopped.addEventListener('abort', () => void workers.stop(), { once: true })
   try {
@@ -113,7 +115,6 @@ export async function superviseWorkers(supervision: Supervision): Promise<number
     const ready = await workers.start(1)
     const others = Array.from({ length: count - 1 }, (_, index) => workers.start(index + 2))
     if (!ready || (await Promise.all(others)).includes(null)) return stopped.aborted ? 0 : 1
-    process.on('SIGHUP', reload)
     await writePrivateFile(folder.admin, JSON.stringify({ url: ready.url, token: workers.token, pid: process.pid }))
     onReady(ready)
     await Promise.race([whenAborted(stopped), workers.failed])

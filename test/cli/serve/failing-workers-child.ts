@@ -5,6 +5,7 @@
 import cluster from 'node:cluster'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { CliError } from '#cli/command.ts'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { joinWorkers, superviseWorkers, workerPartOf } from '#cli/serve/workers.ts'
@@ -28,6 +29,11 @@ async function serve(number: number): Promise<void> {
     say('stopped in order')
     process.exit(0)
   })
+  process.on('SIGHUP', () => say('reloaded', { number }))
+  if (number === 2) {
+    say('starting')
+    await sleep(300)
+  }
   await joinWorkers({ baseUrl: 'http://127.0.0.1:1/api/v1', url: 'http://127.0.0.1:1' })
   // Later, or its message would be lost with it.
   if (number === 2) setTimeout(() => process.exit(1), 200)

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { beforeAll, expect, test, vi } from 'vitest'
+import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
 import { chunk, event, finish, type Upstream, upstream } from '../../engines/openai/upstream.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
 import { runCommand } from '../run-command.ts'
@@ -11,6 +12,8 @@ import { createKeyIn } from './created-key.ts'
 import { spawnServe } from './spawned-serve.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
+
+const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'farebox.mjs')
 
 let folder: string
 beforeAll(() => {
@@ -111,6 +114,31 @@ test('--reload signals no other program that has the process number of a service
     other.kill('SIGKILL')
   }
   expect(await ended).toEqual([null, 'SIGKILL'])
+})
+
+test('a signal to reload that comes while the service starts does not end it', { tags: ['posix'] }, async () => {
+  const own = temporaryFolder('reload')
+  const [file, service] = [join(own, 'farebox.yaml'), join(own, '.farebox', 'service')]
+  await writeFile(file, config(model('one', '{ engine: demo }')))
+  await mkdir(service, { recursive: true })
+  // The start waits for another process that has the folder.
+  const lock = lockFolderOf(join(service, 'farebox.db'))
+  const child = spawn(process.execPath, [launcher, 'serve', '--config', file])
+  const ended = once(child, 'exit')
+  let told = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', piece => (told += piece))
+  try {
+    await vi.waitUntil(() => told.includes('waiting up to'), { timeout: 20_000 })
+    child.kill('SIGHUP')
+    await sleep(200)
+    lock.release()
+    await vi.waitUntil(() => told.includes('The configuration was reloaded.'), { timeout: 20_000 })
+    expect(told).toMatch(/^ready http/m)
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+  } finally {
+    child.kill('SIGKILL')
+  }
 })
 
 /** Sends its first piece at once, and the rest when it is let. */

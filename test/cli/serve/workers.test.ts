@@ -76,9 +76,13 @@ test('one that keeps ending before it serves is started less and less often, and
   const folder = temporaryFolder('workers')
   const child = spawn(process.execPath, [join(import.meta.dirname, 'failing-workers-child.ts'), folder])
   const said: string[] = []
-  createInterface({ input: child.stdout }).on('line', line => said.push(line))
+  createInterface({ input: child.stdout }).on('line', line => {
+    said.push(line)
+    // Neither the process that supervises them nor one that starts ends by the signal.
+    if (line.includes('"starting"')) child.kill('SIGHUP')
+  })
   expect((await once(child, 'close'))[0]).toBe(1)
-  const told = said.map(line => JSON.parse(line) as { what: string; atMs: number; attempt?: number })
+  const told = said.map(line => JSON.parse(line) as { what: string; atMs: number; attempt?: number; number?: number })
   const of = (what: string) => told.filter(line => line.what === what)
   expect(of('A worker ended before it was ready.').map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
   expect(
@@ -89,6 +93,7 @@ test('one that keeps ending before it serves is started less and less often, and
   // Each start takes its own time as well, so a pause is only known to be no shorter.
   for (const [index, pauseMs] of pauses.entries()) expect(pauseMs).toBeGreaterThanOrEqual([200, 400, 400][index] ?? 0)
   expect(of('stopped in order')).toHaveLength(1)
+  expect(of('reloaded').map(({ number }) => number)).toEqual([1, 2])
 })
 
 /** Signs in by a link; each question has a connection of its own, so that both workers get some of them. */
