@@ -1,5 +1,6 @@
 /** Customers, usage and the log of operators' acts as an operator's commands show and change them. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -227,4 +228,21 @@ test('the folder is the one of the configuration, even of one that is not valid'
   await writeFile(config, 'data: [\n')
   const broken = await runCommand(['customers', 'list'], { FAREBOX_CONFIG: config })
   expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('serve --check')])
+})
+
+test('the secrets are those of the configuration, where it names them', async () => {
+  const [config, secret] = [join(root, 'farebox.yaml'), 'a secret of a variable that has no usual name']
+  await writeFile(config, `data: .\nsecrets: ['$\{SECRET_OF_OURS}']\n`)
+  await rm(dataFolder(root).secret)
+  const store = await openStore(`sqlite:${dataFolder(root).database}`)
+  await store.close()
+  const keys = (env: NodeJS.ProcessEnv, ...args: string[]) =>
+    runCommand(['keys', ...args], { FAREBOX_CONFIG: config, ...env })
+  const env = { SECRET_OF_OURS: secret }
+  expect(await keys(env, 'create', '--usd', '1')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^fb_/) })
+  expect(JSON.parse((await keys(env, 'list', '--json')).stdout)).toMatchObject([{ needs: 'current' }])
+  expect((await keys({ SECRET_OF_OURS: secret.toUpperCase() }, 'create', '--usd', '1')).stderr).toContain('(mark ')
+  expect((await keys({}, 'create', '--usd', '1')).stderr).toMatch(/SECRET_OF_OURS is not set.* same value/)
+  expect((await keys(env, 'rotate-secret')).stderr).toContain('Put a new one before the current one in `secrets`')
+  expect(existsSync(dataFolder(root).secret)).toBe(false)
 })

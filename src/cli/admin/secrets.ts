@@ -11,7 +11,12 @@ const requireStopped = ({ folder }: LedgerPlace): Promise<void> => requireNoServ
 const openStopped = (ledger: LedgerPlace, secrets: Secrets): Promise<LedgerOperator> =>
   openWhenFree(ledger.folder, () => openOnLedger(ledger, secrets))
 
-function requireOwnSecret({ env }: LedgerPlace): void {
+function requireOwnSecret({ env, configured }: LedgerPlace): void {
+  if (configured)
+    throw new CliError(
+      'The secrets come from the configuration.',
+      'Put a new one before the current one in `secrets`, then restart the service.',
+    )
   if (!env.FAREBOX_SECRET) return
   throw new CliError(
     'The secret comes from the environment.',
@@ -42,12 +47,13 @@ export async function rotateSecret(ledger: LedgerPlace, breakKeys: boolean): Pro
 async function replaceLostSecret(ledger: LedgerPlace): Promise<string> {
   await requireStopped(ledger)
   await requireLedger(ledger)
-  const secrets = await secretsToStart(ledger.folder, ledger.env)
+  const secrets = ledger.configured ? await ledger.configured() : await secretsToStart(ledger.folder, ledger.env)
   const opened = await openStopped(ledger, secrets)
   try {
     await opened.replaceSecret(secrets)
     const { missing } = await opened.needs()
-    const where = ledger.env.FAREBOX_SECRET ? 'FAREBOX_SECRET' : ledger.folder.secret
+    const elsewhere = ledger.configured ? 'the configuration' : ledger.env.FAREBOX_SECRET && 'FAREBOX_SECRET'
+    const where = elsewhere || ledger.folder.secret
     const ended = missing > 0 ? ` ${counted(missing, 'key')} with another secret stopped working.` : ''
     return `The ledger now uses the secret in ${where}.${ended}`
   } finally {

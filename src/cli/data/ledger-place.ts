@@ -15,6 +15,8 @@ export interface LedgerPlace {
   folder: DataFolder
   database: DatabasePlace
   env: Environment
+  /** Those of the configuration, if it names any. Throws if a variable of them is not set. */
+  configured?: () => Promise<Secrets>
 }
 
 /**
@@ -56,8 +58,12 @@ const ledgerElsewhere = ({ folder: { root }, env }: LedgerPlace): CliError =>
     `If its ledger is in PostgreSQL, set the same DATABASE_URL as the service; otherwise start the service once with \`${starting(env)}\`.`,
   )
 
-/** The secrets with which the service hashes and signs: from the environment if set, otherwise the folder's. */
+/**
+ * The secrets with which the service hashes and signs: from the configuration if it names them, then from the
+ * environment if set, otherwise the folder's.
+ */
 export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
+  if (ledger.configured) return ledger.configured()
   if (ledger.env.FAREBOX_SECRET) return environmentSecrets(ledger.env)
   const secrets = await readFolderSecrets(ledger.folder)
   if (secrets) return secrets
