@@ -122,6 +122,15 @@ test('a broken stream owes what came well before its break, but for the tokens b
   expect(brokenStream([early, last], { ...broke, slowestMs: commitMs + 1 }).leastTokens).toBe(0)
 })
 
+test('a broken stream owes at most all that its reader received, even after the kill, and what was on its way', () => {
+  const [before, after] = [
+    { atMs: 1_000, text: ' so'.repeat(20) },
+    { atMs: 2_500, text: ' so'.repeat(30) },
+  ]
+  const broke = { atMs: 2_000, bodyBytes: 9, slowestMs: commitMs + 1_500 }
+  expect(brokenStream([before, after], broke).mostTokens).toBe(50 + aheadTokens)
+})
+
 test('the slowest chat is one that was slow around the break, or still had no answer', () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 0 })
   onTestFinished(() => void vi.useRealTimers())

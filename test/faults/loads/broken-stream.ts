@@ -103,16 +103,12 @@ interface Break {
 /** What its charge has to be worth, whatever the service has written down. */
 export function brokenStream(pieces: readonly Piece[], { atMs: brokeAtMs, bodyBytes, slowestMs }: Break): BrokenStream {
   const lateMs = Math.max(0, slowestMs - bounds.commitMs)
-  const tokensBefore = (ms: number) =>
-    encode(
-      pieces
-        .filter(({ atMs }) => atMs <= brokeAtMs - ms - lateMs)
-        .map(({ text }) => text)
-        .join(''),
-    ).length
+  const tokensOf = (some: readonly Piece[]) => encode(some.map(({ text }) => text).join('')).length
+  const tokensBefore = (ms: number) => tokensOf(pieces.filter(({ atMs }) => atMs <= brokeAtMs - ms - lateMs))
   return {
     leastTokens: Math.max(tokensBefore(bounds.lostMs), tokensBefore(bounds.commitMs) - bounds.lostTokens, 0),
-    mostTokens: tokensBefore(0) + bounds.aheadTokens,
+    // What the reader received was generated, even if a busy machine let it be read only after the kill.
+    mostTokens: tokensOf(pieces) + bounds.aheadTokens,
     bodyBytes,
   }
 }
