@@ -219,13 +219,19 @@ test.each([
   expect(read(path)).toBe(left)
 })
 
-test('a comment before our entry, the only one, does not hide the end of the list', async () => {
+test.each([
+  ['{ "mcpServers": { "z": 1, // mine\n    OURS } }', '{ "mcpServers": { "z": 1 // mine\n     } }'],
+  ['{ "mcpServers": {\n  // "old": {\n  OURS\n} }', '{ "mcpServers": {\n  // "old": {\n} }'],
+])('a comment before our entry, the last one, does not hide the end of the list: %s', async (text, left) => {
   const path = join(home, '.cursor/mcp.json')
   await run(['cursor', '--yes'])
   const ours = JSON.stringify(JSON.parse(read(path)).mcpServers.farebox)
-  put(path, `{ "mcpServers": { "z": 1, // mine\n    "farebox": ${ours} } }`)
+  put(
+    path,
+    text.replace('OURS', () => `"farebox": ${ours}`),
+  )
   await run(['cursor', '--uninstall', '--yes'])
-  expect(read(path)).toBe('{ "mcpServers": { "z": 1 // mine\n     } }')
+  expect(read(path)).toBe(left)
 })
 
 test('a key that a user has written into our entry is not shown', async () => {

@@ -200,7 +200,8 @@ function removeFrom(text: string, node: Node): string {
   const without = text.slice(0, start) + text.slice(end)
   const comma = previous && commaAfter(text, previous.offset + previous.length)
   if (comma !== undefined && comma !== null) return replace(without, comma, 1, '')
-  return /^\s*[}\]]/.test(without.slice(start)) && /[{[]$/.test(without.slice(0, start))
+  // Nothing is left between the brackets, not even a comment.
+  return /^\s*[}\]]/.test(without.slice(start)) && start - 1 === node.parent?.offset
     ? without.slice(0, start) + without.slice(start).trimStart()
     : without
 }
