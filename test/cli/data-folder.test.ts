@@ -7,6 +7,7 @@ import type { CommandEntry, CommandIo } from '#cli/command.ts'
 import { commands } from '#cli/commands.ts'
 import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
+import { proofOfSecret } from '#host/signatures/signatures.ts'
 import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
 import { localServer } from '../local-server.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -124,14 +125,33 @@ describe('a folder that another process is using', () => {
     ])
   })
 
-  test('names the process where it has left its record', async () => {
-    const record = { url: 'http://127.0.0.1:1', token: 'x', pid: process.pid }
+  test('names the process where it has left its record and answers', async () => {
+    const server = await localServer(({ url = '' }, response) => {
+      response.end(
+        JSON.stringify({ proof: proofOfSecret('x', new URLSearchParams(url.split('?')[1]).get('challenge') ?? '') }),
+      )
+    })
+    const record = { url: server.url, token: 'x', pid: process.pid }
     await writeFile(join(root, 'service', 'admin.json'), JSON.stringify(record))
     const { code, stderr } = await run(['up', '--no-journey', '--port', '0', '--data', root])
+    await server.close()
     expect([code, stderr]).toEqual([
       1,
-      `farebox already serves the folder ${root} at http://127.0.0.1:1 (process ${process.pid}). Stop it with \`kill ${process.pid}\`, or choose another folder with \`--data\`.\n`,
+      `farebox already serves the folder ${root} at ${server.url} (process ${process.pid}). Stop it with \`kill ${process.pid}\`, or choose another folder with \`--data\`.\n`,
     ])
+  })
+
+  test('does not tell to kill a process that has only the number of a service that was killed', async () => {
+    const record = { url: 'http://127.0.0.1:1', token: 'x', pid: process.pid }
+    await writeFile(join(root, 'service', 'admin.json'), JSON.stringify(record))
+    for (const args of [
+      ['up', '--no-journey', '--port', '0'],
+      ['keys', 'rotate-secret'],
+    ]) {
+      const { code, stderr } = await run([...args, '--data', root])
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`remove ${join(root, 'service', 'admin.json')}`)])
+      expect(stderr).not.toContain('kill')
+    }
   })
 })
 

@@ -6,7 +6,7 @@ import { makeFolder } from '#host/files.ts'
 import { CliError, fileFailure } from '../command.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import { type LedgerPlace, requireLedger } from '../data/ledger-place.ts'
-import { folderFailure, folderInUse, isStoreError, runningService } from '../data/service-admin.ts'
+import { folderFailure, isStoreError, requireNoService } from '../data/service-admin.ts'
 import type { Progress } from '../show/progress.ts'
 import { restoreSecret, withSecretBeside } from './backup-secret.ts'
 
@@ -54,8 +54,7 @@ export async function restoreSqlite(
   const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
   requireSoundBackup(path, requireIntactFile)
   try {
-    const running = await runningService(folder)
-    if (running) throw folderInUse(folder, running)
+    await requireNoService(folder)
     await makeFolder(dirname(database))
     const lock = lockFolderOf(database)
     try {

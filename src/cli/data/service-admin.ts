@@ -172,7 +172,7 @@ const isFolderInUse = (error: unknown): boolean => isStoreError(error) && error.
 /** Throws if a service runs on the folder and does not end soon. */
 export async function requireNoService(folder: DataFolder): Promise<void> {
   const running = await runningService(folder)
-  if (running) throw folderInUse(folder, running)
+  if (running) throw await folderTaken(folder, running)
 }
 
 /**
@@ -182,7 +182,7 @@ export async function folderFailure(error: unknown, folder: DataFolder): Promise
   if (isWrongSecret(error)) return wrongSecret(error)
   if (isMediaUnusable(error)) return new CliError(error.fact, error.nextStep)
   if (!isStoreError(error)) return error
-  if (error.kind === 'folder_in_use') return folderInUse(folder, await runningService(folder))
+  if (error.kind === 'folder_in_use') return folderTaken(folder, await runningService(folder))
   if (error.failure) return new CliError(error.failure.fact, error.failure.nextStep)
   if (error.kind === 'damaged_database') return new CliError(error.message, restoreIt)
   return new CliError(error.message, 'Or choose another folder with `--data`.')
@@ -203,6 +203,16 @@ const isMediaUnusable = (error: unknown): error is MediaUnusable =>
   error instanceof Error && error.name === 'MediaUnusable'
 
 export const wrongSecret = ({ fact, nextStep }: WrongSecret): CliError => new CliError(fact, nextStep)
+
+/** After a crash and a restart of the machine, the record's process number belongs to any program. */
+export async function folderTaken(folder: DataFolder, running: AdminRecord | null): Promise<CliError> {
+  if (!running || (await isServing(running))) return folderInUse(folder, running)
+  const { pid, url } = running
+  return new CliError(
+    `The service of ${folder.root} may still run: there is a process ${pid}, but the service does not answer at ${url}.`,
+    `If process ${pid} is farebox, stop it. If it is another program, remove ${folder.admin}. Then try again.`,
+  )
+}
 
 export const folderInUse = ({ root }: DataFolder, running: AdminRecord | null): CliError =>
   new CliError(
