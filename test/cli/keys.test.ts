@@ -4,9 +4,11 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
 import { askService, runningService } from '#cli/data/service-admin.ts'
+import { openStore } from '#ledger/store/open-store.ts'
 import { DownloadLinks } from '#service/jobs/finished-media.ts'
 import type { OpenService } from '#service/running/open-service.ts'
 import { canarySecret } from '../canary/canaries.ts'
+import { account, key, mustCommit } from '../ledger/store/sample-ops.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 import { served } from './served-folder.ts'
@@ -246,6 +248,20 @@ describe('a secret of the environment', () => {
       expect.stringMatching(/^The secret comes from the environment\. Set a new secret /),
     ])
   })
+})
+
+test('a list that does not have every key says so', async () => {
+  const add = async (from: number, to: number) => {
+    const store = await openStore(`sqlite:${dataFolder(root).database}`)
+    await mustCommit(store, account())
+    for (let number = from; number < to; number++) await mustCommit(store, key(`key ${number}`))
+    await store.close()
+  }
+  const told = async () => (await keys('list')).stderr
+  await add(0, 999)
+  expect(await told()).toBe('')
+  await add(999, 1_001)
+  expect(await told()).toContain('Only the newest 1000 keys are listed.')
 })
 
 test.each([

@@ -368,7 +368,7 @@ export async function createKey(
 const keyLabelCharacters = 64
 
 /** Most keys in one listing; the published contract allows 500 active ones. */
-const listedKeys = 1_000
+export const listedKeys = 1_000
 
 /** How long a found key is cached. A revocation takes at most this long to reach other processes. */
 const keyCacheMs = 1_000

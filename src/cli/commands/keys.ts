@@ -121,6 +121,9 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
     const listed = await about(values.account, operator.listKeys(values.account))
     if (values.json) io.output.printJson(listed)
     else for (const line of await sayKeys(listed, Date.now(), io.output)) io.output.print(line)
+    const { listedKeys } = await import('#access/keys/api-keys.ts')
+    if (listed.length >= listedKeys)
+      io.output.note(`Only the newest ${listedKeys} keys are listed. List a customer's own keys with \`--account\`.`)
     return 0
   } finally {
     await operator.close()
