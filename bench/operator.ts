@@ -39,7 +39,7 @@ const metrics = {
   memory: 'memory of the service, MiB',
   p99: 'p99 of a paid chat, ms',
 } as const
-const memories = ['before the first question', 'each was asked once', 'all were asked'] as const
+const memories = ['before the first query', 'after each query once', 'after all queries'] as const
 const [alone, beside] = ['without operators', 'while an operator clicks'] as const
 
 pinLoad()
@@ -182,8 +182,13 @@ function goalsOf(figures: readonly Figure[], side: string): Line[] {
       atMost: mostAnswerMs,
       ...ms,
     },
-    { what: `memory on ${side}, all asked × each asked once`, value: after / warm, atMost: 1.2, ...percent },
-    { what: `memory on ${side}, all asked × before the first question`, value: after / before, ...percent },
+    {
+      what: `memory on ${side}, after all queries × after each query once`,
+      value: after / warm,
+      atMost: 1.2,
+      ...percent,
+    },
+    { what: `memory on ${side}, after all queries × before the first query`, value: after / before, ...percent },
     {
       what: `p99 of a paid chat on ${side}, added by an operator`,
       value: (clicked ?? 0) - (without ?? 0),

@@ -1,4 +1,4 @@
-/** JSON chats through farebox, which charges them, beside a gateway that does not, the least that charges, and a bare pipe. */
+/** JSON chats through farebox, which charges them, beside a gateway that does not, a bare pipe with a ledger, and a bare pipe. */
 import { type Figure, finish, inTurn, type Line, median, ratioOf } from './kit/figures.ts'
 import { closedLoop, type LoadFigures, openLoop, type Side } from './kit/load.ts'
 import { pinLoad } from './kit/machine.ts'
@@ -136,7 +136,7 @@ function goalsOf(figures: readonly Figure[]): Line[] {
     { what: 'p99 at 32 connections, × Portkey', value: ratio(metrics.p99), ...third },
     // What no service that charges on this store can beat.
     ...[metrics.requests, metrics.cpu, metrics.p50, metrics.p99].map(metric => ({
-      what: `${metric} at 32 connections, the least that charges × Portkey`,
+      what: `${metric} at 32 connections, bare pipe with a ledger × Portkey`,
       ...{ value: ratio(metric, leastName), digits: 2, unit: ' ×' },
     })),
     { what: 'added p50 at 500 requests/s', value: added(metrics.p50), atMost: 1, digits: 2, unit: ' ms' },

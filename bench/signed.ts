@@ -39,7 +39,7 @@ const metrics = {
   p99: 'p99, ms',
 } as const
 const load = `${connections} connections`
-const besideLoad = `${besideRate} requests/s with a key, plus ${besideRate} of`
+const besideLoad = `${besideRate} requests/s with a key, beside ${besideRate} with`
 
 /** New wallets that the measurements use up, in the closed loop and in the open one. */
 const newInPhase = Math.ceil((mostPerSecond * phaseMs) / 1000)

@@ -26,7 +26,7 @@ const inMinute = 5
 const minuteMs = 60_000
 
 const load = 'one payment at a time'
-const metric = 'until the credit is answered, ms'
+const metric = 'time to credit, ms'
 const anew = 'a new payment'
 const again = 'the same payment again'
 

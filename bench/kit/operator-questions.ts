@@ -38,7 +38,7 @@ export function questionsOf(accounts: readonly string[], entries: number): reado
     of('customer', 'by id', 'customer', time => ({ customer: customer(time) })),
     of('customer', 'by e-mail', 'customer', time => ({ customer: emailOf(place(time)) })),
     of('ledger', 'newest', 'entries', () => ({})),
-    of('ledger', 'a page in the depth', 'entries', time => ({ after: deep(time) })),
+    of('ledger', 'a page far back', 'entries', time => ({ after: deep(time) })),
     of('ledger', 'of a customer', 'entries', time => ({ customer: customer(time) })),
     of('ledger', 'of a model', 'entries', time => ({ model: model(time), after: deep(time) })),
     of('ledger', 'of a model that has none', 'entries', time => ({ model: `none-${time}` })),

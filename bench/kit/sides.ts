@@ -79,7 +79,7 @@ export async function bareSide(upstreamPort: number, nodeArgs: readonly string[]
   }
 }
 
-export const leastName = 'the least that charges'
+export const leastName = 'bare pipe with a ledger'
 
 /** A pipe with a key and the ledger's rows, and nothing else: the least that a durable charge costs here. */
 export async function leastSide(

@@ -44,7 +44,7 @@ const isOver = (one: Box, other: Box): boolean =>
 test.each<[string, Figure[]]>([
   [
     'long names of sides',
-    ['serve, 10,000 open holds', 'up', 'the least that charges', 'x'].map(s => figure('a', s, 9)),
+    ['serve, 10,000 open holds', 'up', 'bare pipe with a ledger', 'x'].map(s => figure('a', s, 9)),
   ],
   ['more sides than a line holds', Array.from({ length: 9 }, (_, at) => figure('a', `the side number ${at}`, 5))],
   ['long names of loads', [figure('32 connections to each of the processes', 'a', 5), figure('b', 'a', 4)]],

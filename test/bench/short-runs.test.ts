@@ -54,7 +54,7 @@ describe('on SQLite', { tags: ['linux'] }, () => {
   test.each([
     ['start', 'start to the first 200, ms', 4],
     ['growth', 'CPU per request, µs', 4],
-    ['top-up', 'until the credit is answered, ms', 2],
+    ['top-up', 'time to credit, ms', 2],
     ['endure', 'calls charged, × calls made', 4],
   ])('bench:%s measures every side', { timeout: runMs }, measures)
 })
