@@ -21,8 +21,8 @@ const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] 
 
 create makes an API key for a new customer with N USD of credit, and prints it once. budget limits what one key may spend.
 list shows ids, accounts and how each key begins. revoke ends a key at once. rotate-secret creates a new secret for keys and
-download links; the former one still works. drop-secrets stops accepting former secrets. Stop the service before you run
-rotate-secret or drop-secrets.
+download links; the former one still works. Stop the service first. drop-secrets stops accepting former secrets. Stop the
+service first.
 
   --usd N       initial credit, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
