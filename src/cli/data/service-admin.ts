@@ -204,15 +204,16 @@ const isMediaUnusable = (error: unknown): error is MediaUnusable =>
 
 export const wrongSecret = ({ fact, nextStep }: WrongSecret): CliError => new CliError(fact, nextStep)
 
-/** After a crash and a restart of the machine, the record's process number belongs to any program. */
-export async function folderTaken(folder: DataFolder, running: AdminRecord | null): Promise<CliError> {
-  if (!running || (await isServing(running))) return folderInUse(folder, running)
-  const { pid, url } = running
-  return new CliError(
-    `The service of ${folder.root} may still run: there is a process ${pid}, but the service does not answer at ${url}.`,
-    `If process ${pid} is farebox, stop it. If it is another program, remove ${folder.admin}. Then try again.`,
-  )
+async function folderTaken(folder: DataFolder, running: AdminRecord | null): Promise<CliError> {
+  return !running || (await isServing(running)) ? folderInUse(folder, running) : mayServe(folder, running)
 }
+
+/** After a crash and a restart of the machine, the record's process number belongs to any program. */
+export const mayServe = ({ root, admin }: DataFolder, { pid, url }: AdminRecord): CliError =>
+  new CliError(
+    `The service of ${root} may still run: there is a process ${pid}, but the service does not answer at ${url}.`,
+    `If process ${pid} is farebox, stop it. If it is another program, remove ${admin}. Then try again.`,
+  )
 
 export const folderInUse = ({ root }: DataFolder, running: AdminRecord | null): CliError =>
   new CliError(

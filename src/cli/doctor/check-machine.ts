@@ -7,7 +7,7 @@ import { isInstalled } from '#host/packages.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 import { CliError, listenFailure } from '../command.ts'
 import type { DataFolder } from '../data/data-folder.ts'
-import { runningService } from '../data/service-admin.ts'
+import { type AdminRecord, isServing, mayServe, runningService } from '../data/service-admin.ts'
 import { ask, broken, type Finding, note, ok } from './finding.ts'
 
 interface Wanted {
@@ -183,7 +183,7 @@ const mayWrite = (path: string): Promise<boolean> =>
 /** Checks whether the service could listen on its address, or already does. */
 export async function checkPort(at: { host: string; port: number }, folder: DataFolder): Promise<Finding[]> {
   const running = await runningService(folder)
-  if (running) return [await checkRunning(running)]
+  if (running) return [await checkRunning(folder, running)]
   const server = createServer()
   try {
     server.listen(at.port, at.host)
@@ -205,7 +205,12 @@ export async function checkPort(at: { host: string; port: number }, folder: Data
   }
 }
 
-async function checkRunning({ url, pid }: { url: string; pid: number }): Promise<Finding> {
+async function checkRunning(folder: DataFolder, running: AdminRecord): Promise<Finding> {
+  const { url, pid } = running
+  if (!(await isServing(running))) {
+    const { message, nextStep } = mayServe(folder, running)
+    return broken('service', message, nextStep)
+  }
   const { status, body } = await ask(`${url}/readyz`)
   const who = `farebox serves this folder at ${url} (process ${pid})`
   if (status === 200) return ok('service', `${who}.`)

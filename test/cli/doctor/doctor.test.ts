@@ -260,3 +260,13 @@ test.each<[string, bucket: string, key: string, Partial<Found>]>([
   expect(found.find(({ check }) => check === 'media')).toMatchObject(told)
   expect(JSON.stringify(found)).not.toContain('a secret of the bucket')
 })
+
+test('another program at the address of a service that was killed is not taken for the service', async () => {
+  const { root, data, file } = await wellFolder()
+  const other = await listening((_, response) => response.end('{}'))
+  onTestFinished(() => void other.close())
+  const record = { url: addressOf(other), token: 'x', pid: process.pid }
+  await writeFile(join(data, 'service', 'admin.json'), JSON.stringify(record), { mode: 0o600 })
+  const { brokenOnes } = await look(root, file)
+  expect(brokenOnes).toMatchObject([{ check: 'service', says: expect.stringContaining('does not answer at') }])
+})
