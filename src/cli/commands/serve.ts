@@ -4,7 +4,7 @@ import { CliError, type Command, integerFlag, parseArguments, whenAborted, wrong
 import { configPath, type DataFolder, dataFolder } from '../data/data-folder.ts'
 import { isServing, noAnswer, noServiceIn, runningService, ServiceGone } from '../data/service-admin.ts'
 import { checkWhole, configFacts, loadVersion, orTellFaults, sayConfig } from '../serve/config.ts'
-import { startServing } from '../serve/start-serving.ts'
+import { type Serving, startServing } from '../serve/start-serving.ts'
 import {
   joinWorkers,
   mostWorkers,
@@ -85,18 +85,7 @@ export const serve: Command = {
     }
     const log = worker ? workerLog(plainLog, worker.number) : plainLog
     const starting = () => startServing({ path, config, version, env: io.env, log, hide, worker })
-    const started = orTellFaults(path, io.output, starting)
-    // While the service starts too: without a handler, the signal would end the process.
-    const stopReloads = onReloadSignal(() =>
-      started.then(
-        serving => serving.reload(),
-        () => undefined,
-      ),
-    )
-    const serving = await started.catch(error => {
-      stopReloads()
-      throw error
-    })
+    const { serving, stopReloads } = await startReloadable(() => orTellFaults(path, io.output, starting))
     let leave = () => {}
     try {
       if (worker) leave = await joinWorkers({ baseUrl: serving.baseUrl, url: serving.url })
@@ -112,6 +101,23 @@ export const serve: Command = {
     log.info({}, 'Stopped.')
     return 0
   },
+}
+
+/** A signal to reload waits while the service starts: without a handler, it would end the process. */
+async function startReloadable(start: () => Promise<Serving>): Promise<{ serving: Serving; stopReloads: () => void }> {
+  const started = start()
+  const stopReloads = onReloadSignal(() =>
+    started.then(
+      serving => serving.reload(),
+      () => undefined,
+    ),
+  )
+  try {
+    return { serving: await started, stopReloads }
+  } catch (error) {
+    stopReloads()
+    throw error
+  }
 }
 
 /** Sends the signal that an operator would send. The configuration was validated, so the service will accept it. */

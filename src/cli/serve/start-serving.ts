@@ -35,7 +35,7 @@ interface ServingOptions {
 }
 
 /** A service that runs by its configuration. */
-interface Serving {
+export interface Serving {
   baseUrl: string
   /** The address that it listens on, for operators' commands. */
   url: string
