@@ -65,5 +65,5 @@ function payer(pays: 'wallet' | 'apiKey' | 'nothing', service: string, address: 
   if (pays === 'wallet')
     return `The wallet ${address ?? ''} on ${network ? networkName(network) : 'an unknown network'} pays for ${service}.`
   if (pays === 'apiKey') return `An API key pays for ${service}; farebox cannot buy credit for it.`
-  return `There is no wallet or API key for ${service} yet, so only models_find, job_list, wallet_status and wallet_receipts work.`
+  return `There is no wallet or API key for ${service} yet, so only models_find, estimate, job_list, wallet_status and wallet_receipts work.`
 }

@@ -44,6 +44,11 @@ test('without wallet and key what is free works, and what is not names the comma
   for (const tool of ['models_find', 'wallet_status', 'wallet_receipts', 'job_list']) {
     expect(await runCommand(['call', tool, '--json'], env)).toMatchObject({ code: 0, stderr: '' })
   }
+  const estimate = ['call', 'estimate', 'tool=chat', 'arguments={"model":"m","prompt":"hi"}']
+  expect(await runCommand(estimate, env)).toMatchObject({ code: 0, stderr: '' })
+  expect((await runCommand(['call', 'wallet_status'], env)).stdout).toContain(
+    'only models_find, estimate, job_list, wallet_status and wallet_receipts work.',
+  )
   const end = await runCommand(chat, env)
   expect(end).toMatchObject({
     code: 1,
@@ -59,7 +64,10 @@ test.each([
   [[...chat, 'foo=1'], /`foo` is not an argument; the arguments are model, prompt, /],
   [[...chat, 'temperature=hot'], /`temperature` must be a number/],
   [[...chat, 'model=n'], /`model` appears twice/],
-  [[...chat, 'stray'], /`stray` is not an argument of chat; write arguments as key=value/],
+  [
+    [...chat, 'stray'],
+    /`stray` is not an argument of chat; write arguments as key=value\. Run `farebox call --list chat`/,
+  ],
   [[...chat, '--max-tokens', '5'], /Unknown flag `--max-tokens`/],
   [['call', '--list', 'chat', 'x=1'], /`--list` takes one tool/],
 ])('%j is wrong usage, reported before anything is opened', async (args, says) => {

@@ -30,8 +30,8 @@ const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [
 
 Serves the tools over MCP on stdin and stdout for an assistant to start, or over Streamable HTTP on this machine. Settings
 come from the environment: FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY,
-FAREBOX_OUTPUT_DIR and the caps. Without a wallet or a key only models_find, job_list, wallet_status and wallet_receipts
-work.
+FAREBOX_OUTPUT_DIR and the caps. Without a wallet or a key only models_find, estimate, job_list, wallet_status and
+wallet_receipts work.
 
   --tools NAMES           tools or sets to serve, separated by commas (FAREBOX_TOOLS): core, wallet, image, video, audio,
                           web; default is all of these; all adds the rarely used tools
