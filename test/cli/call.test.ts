@@ -63,7 +63,7 @@ test.each([
   [['call', 'chat', 'model=m'], /`prompt` is missing/],
   [[...chat, 'foo=1'], /`foo` is not an argument; the arguments are model, prompt, /],
   [[...chat, 'temperature=hot'], /`temperature` must be a number/],
-  [[...chat, 'model=n'], /`model` appears twice/],
+  [[...chat, 'model=n'], /`model` appears twice.*`farebox call --list chat`/],
   [
     [...chat, 'stray'],
     /`stray` is not an argument of chat; write arguments as key=value\. Run `farebox call --list chat`/,

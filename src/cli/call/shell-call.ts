@@ -8,7 +8,7 @@ import type { Tool } from '#toolkit/define.ts'
 import { runTool } from '#toolkit/run-tool.ts'
 import { type FailureFacts, sayFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
-import { type CommandIo, wrongUsage } from '../command.ts'
+import { CliError, type CommandIo } from '../command.ts'
 import type { Output } from '../output.ts'
 import type { Progress, Step } from '../show/progress.ts'
 import { approveRequest } from '../wallet/approve.ts'
@@ -153,17 +153,24 @@ export function readToolArguments(command: string, tool: Tool, words: readonly s
   for (const word of words) {
     const at = word.indexOf('=')
     if (at < 1)
-      throw wrongUsage(command, `\`${word}\` is not an argument of ${tool.name}; write arguments as key=value`)
+      throw wrongArgument(command, tool, `\`${word}\` is not an argument of ${tool.name}; write arguments as key=value`)
     const key = word.slice(0, at)
     if (given.has(key))
-      throw wrongUsage(command, `\`${key}\` appears twice; write several values as JSON, ${key}=["a","b"]`)
+      throw wrongArgument(command, tool, `\`${key}\` appears twice; write several values as JSON, ${key}=["a","b"]`)
     const meant = Object.hasOwn(properties, key) ? properties[key] : undefined
-    given.set(key, readValue(command, key, word.slice(at + 1), meant ?? {}))
+    given.set(
+      key,
+      readValue(what => wrongArgument(command, tool, what), key, word.slice(at + 1), meant ?? {}),
+    )
   }
   return Object.fromEntries(given)
 }
 
-function readValue(command: string, key: string, text: string, meant: Meant): unknown {
+/** Exit code 2, and where to read the tool's arguments. */
+const wrongArgument = (command: string, { name }: Tool, what: string): CliError =>
+  new CliError(`${what}.`, `Run \`${command} --list ${name}\` to see its arguments.`, 2)
+
+function readValue(wrong: (what: string) => CliError, key: string, text: string, meant: Meant): unknown {
   const types = typesOf(meant)
   const isNested = /^\s*[[{]/.test(text) && (types.has('array') || types.has('object'))
   if (types.has('string')) return isNested ? (jsonOf(text) ?? text) : text
@@ -174,7 +181,7 @@ function readValue(command: string, key: string, text: string, meant: Meant): un
   const value = isNested ? jsonOf(text) : undefined
   if (value === undefined) {
     const example = types.has('array') ? `${key}=["a","b"]` : `${key}={"name":"value"}`
-    throw wrongUsage(command, `\`${key}\` takes JSON, such as ${example}`)
+    throw wrong(`\`${key}\` takes JSON, such as ${example}`)
   }
   return value
 }
