@@ -1,11 +1,12 @@
 /** One command after `npm ci`: the service runs, the user's client has farebox, and its first call is paid. */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { assistant } from './conversation.ts'
-import { type SpawnedUp, spawnUp } from './spawned-up.ts'
+import { launcher, type SpawnedUp, spawnUp } from './spawned-up.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
@@ -39,6 +40,14 @@ test('the client has farebox, and its first call is paid without a question', as
     structuredContent: { on_chain: { Base: { usdc: 5 } } },
   })
   await client.close()
+})
+
+const run = (...words: string[]) =>
+  spawnSync(process.execPath, [launcher, ...words], { env: { HOME: home, PATH: process.env.PATH }, encoding: 'utf8' })
+
+test('while it runs, a second start names the command that adds another client', () => {
+  const { status, stderr } = run('up', '--install', 'codex', '--yes', '--data', up.folder)
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/already serves the folder .* install codex --local /)])
 })
 
 test('a second start changes nothing in the client, and keeps its wallet and its money', async () => {

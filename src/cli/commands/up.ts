@@ -1,3 +1,4 @@
+import { inShell } from '#agent/words/typed-commands.ts'
 import { lineLog } from '#host/log.ts'
 import {
   CliError,
@@ -10,7 +11,7 @@ import {
 } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { ledgerPlaceOf, noteLedgerPlace, requireNoLedgerHere } from '../data/ledger-place.ts'
-import { folderFailure } from '../data/service-admin.ts'
+import { folderFailure, isServing, runningService } from '../data/service-admin.ts'
 import { type Report, reportAsJson, reportInWords, sayServing } from '../up/events.ts'
 import type { ClientToInstall } from '../up/install-client.ts'
 import type { JourneyEnd } from '../up/journey.ts'
@@ -69,6 +70,7 @@ export const up: Command = {
     const report = values.json ? reportAsJson(io.output) : await reportInWords(io.output)
     await requirePackages()
     const wanted = await toInstall(values, io)
+    if (wanted !== null) await requireFolderFree(values.data, wanted.client.name)
     const findsModels = !values['no-local-models']
     const service = await start({ port, host: values.host, data: values.data, tokenName, findsModels, stopped }, io)
     try {
@@ -103,6 +105,17 @@ async function toInstall({ install, ...how }: Asked, io: CommandIo): Promise<Cli
   if (install === undefined) return null
   const { clientToInstall } = await import('../up/install-client.ts')
   return clientToInstall(name, { install, ...how }, io)
+}
+
+/** A running service needs no second start: `install --local` adds the client to it. */
+async function requireFolderFree(data: string, client: string): Promise<void> {
+  const folder = dataFolder(data)
+  const running = await runningService(folder)
+  if (running === null || !(await isServing(running))) return
+  throw new CliError(
+    `farebox already serves the folder ${folder.root} at ${running.url} (process ${running.pid}).`,
+    `Run \`farebox install ${client} --local ${inShell(folder.root)}\` to add ${client} to that service.`,
+  )
 }
 
 async function addTo(wanted: ClientToInstall, service: LocalService, data: string, report: Report, io: CommandIo) {
