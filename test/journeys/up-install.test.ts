@@ -50,6 +50,15 @@ test('while it runs, a second start names the command that adds another client',
   expect([status, stderr]).toEqual([1, expect.stringMatching(/already serves the folder .* install codex --local /)])
 })
 
+test('another client is added to the running service, and told of the wallet that it has', async () => {
+  await installed().toBeDefined()
+  const { address } = JSON.parse(readFileSync(join(up.folder, 'assistant/local-wallet.json'), 'utf8'))
+  const { status, stdout, stderr } = run('install', 'codex', '--local', up.folder, '--yes')
+  expect([status, stderr]).toEqual([0, ''])
+  expect(stdout).toContain(`Its wallet is ${address}`)
+  expect(stdout).toContain('make an image of a lighthouse')
+})
+
 test('a second start changes nothing in the client, and keeps its wallet and its money', async () => {
   const before = readFileSync(join(up.folder, 'assistant/local-wallet.json'), 'utf8')
   const port = new URL(up.baseUrl).port

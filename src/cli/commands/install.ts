@@ -28,8 +28,8 @@ written. Without CLIENT, it lists the clients and which of them are installed he
 
   CLIENT                  ${wrapped(assistantClients.map(client => client.name))}
   --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was created for)
-  --local DIR             use the service of the \`farebox up\` that runs on this folder (.farebox), with a wallet for its test
-                          money that is created in the first conversation
+  --local DIR             use the service of the \`farebox up\` that runs on this folder (.farebox), with its wallet
+                          for test money, created in the first conversation if it is missing
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --tools NAMES           tools or sets to serve, as in \`farebox mcp --tools\`
   --passphrase-file FILE  file with the wallet's passphrase; not needed with the system keychain
@@ -76,11 +76,14 @@ export const install: Command = {
     if (values.tools !== undefined) await requireTools(values.tools)
     await requirePassphraseFile(values['passphrase-file'])
     const { changeConfig } = await import('../assistants/change-config.ts')
-    const start = startOf(client, { ...values, ...(await localOf(values)) }, io)
+    const local = await localOf(values)
+    const start = startOf(client, { ...values, ...local }, io)
     const entry: Entry | null = values.uninstall ? null : client.entry(start)
     const how = { isPrint: values.print, isSure: values.yes, isJson: values.json, withInput: values['api-key'] }
-    const changed = await changeConfig(client, { entry, start, machine, ...how }, io)
+    const wallet = local.data === undefined || values.uninstall ? null : await walletIn(local.data)
+    const changed = await changeConfig(client, { entry, start, machine, ...how, hasWallet: wallet !== null }, io)
     if (values.json && changed) io.output.print(asJson({ ...changed, entry }))
+    else if (changed?.written && wallet !== null) await sayWalletReady(wallet, client, io)
     return changed ? 0 : 1
   },
 }
@@ -115,7 +118,14 @@ function wrapped(names: readonly string[]): string {
 }
 
 /** The service of a running `farebox up`, and a wallet's folder next to its chains. */
-async function localOf({ local, service, data }: { local?: string; service?: string; data?: string }) {
+async function localOf({
+  local,
+  service,
+  data,
+}: Pick<Given, 'service' | 'data'> & { local?: string | undefined }): Promise<{
+  service?: string
+  data?: string
+}> {
   if (local === undefined) return {}
   if (service !== undefined || data !== undefined)
     throw wrongUsage(name, '`--local` sets the service and the folder; leave out `--service` and `--data`')
@@ -128,6 +138,19 @@ async function localOf({ local, service, data }: { local?: string; service?: str
   if (!running)
     throw new CliError(`No service is running in ${folder.root}.`, 'Start it with `farebox up`, then try again.')
   return { service: `${running.url}/api/v1`, data: join(folder.root, 'assistant') }
+}
+
+/** Returns the address of the wallet that the folder already has, as after `up --install`; null without one. */
+async function walletIn(folder: string): Promise<string | null> {
+  const { knownAddresses } = await import('#agent/wallet/wallet-keys.ts')
+  const [address = null] = await knownAddresses(folder, {})
+  return address
+}
+
+async function sayWalletReady(wallet: string, { title }: AssistantClient, io: CommandIo): Promise<void> {
+  const { askIt } = await import('../up/events.ts')
+  io.output.print(`Its wallet is ${wallet}, which already exists.`)
+  io.output.print(askIt(title))
 }
 
 interface Given {
