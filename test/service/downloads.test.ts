@@ -110,6 +110,12 @@ describe('a range (RFC 9110)', () => {
     const answer = await got((await theVideo()).path, { range })
     expect([answer.status, answer.headers.get('content-range')]).toEqual([416, `bytes */${size}`])
   })
+
+  test.each(['bytes=4-7', 'bytes=7-4'])('HEAD ignores %s', async range => {
+    const { path } = await theVideo()
+    const { status, headers } = await service.request(path, { method: 'HEAD', headers: { range } })
+    expect([status, headers.get('content-length'), headers.get('content-range')]).toEqual([200, `${size}`, null])
+  })
 })
 
 describe('an address (§2.7)', () => {

@@ -40,7 +40,8 @@ export async function readDownload(exchange: Exchange, context: Context, service
     etag,
   })
   exchange.set(contentDisposition, `attachment; filename="${jobId}.mp4"`)
-  const range = rangeOf(exchange, etag, file.bytes)
+  // RFC 9110 §14.2 defines ranges for GET only.
+  const range = context.req.method === 'GET' ? rangeOf(exchange, etag, file.bytes) : null
   const onEnd = async (sent: ByteRange, delivered: boolean) => {
     const isWhole = delivered && service.deliveredRanges.add(jobId, sent, file.bytes)
     if (isWhole) await service.jobs.delivered(jobId)
