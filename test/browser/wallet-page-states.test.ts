@@ -129,6 +129,14 @@ const renamed = (names: Readonly<Record<string, string>>): string => `{
       text.nodeValue = text.nodeValue.replaceAll(name, shown)
 }`
 
+/** Run in the page: how many times a cell of the caps breaks the word “default” into two lines. */
+const splitWords = `[...document.querySelectorAll('#caps td > div')].filter(cell => {
+  if (cell.textContent !== 'default') return false
+  const range = document.createRange()
+  range.selectNodeContents(cell)
+  return range.getClientRects().length > 1
+}).length`
+
 withChromium('each state of the wallet’s page', browser => {
   const closing: (() => Promise<unknown>)[] = []
   afterEach(async () => {
@@ -169,6 +177,7 @@ withChromium('each state of the wallet’s page', browser => {
         await act?.(view)
         await expectNoFinding(view, look)
         expect(await view.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(options.viewport.width)
+        if (name === documented && look !== 'narrow') expect(await view.evaluate(splitWords)).toBe(0)
         expect(complaints).toEqual([])
         const { origin } = new URL(service.baseUrl)
         await keepImage(view, name, look, { [origin]: 'https://service.example', [agent.stateFolder]: '~/.farebox' })
