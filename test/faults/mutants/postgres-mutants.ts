@@ -33,10 +33,11 @@ const ofHolds: readonly Mutant[] = [
   ),
   mutant('hold for a key that was revoked', without('holds', ' OR caller.revoked_at_ms IS NOT NULL')),
   mutant('one open hold more than allowed', change('holds', '>= most_open THEN', '> most_open THEN')),
-  mutant(
-    'hold while the ledger is read-only',
-    change('holds', `${refuse('is_read_only', 'read_only')}  IF most_open`, '  IF most_open'),
-  ),
+  mutant('hold while the ledger is read-only', {
+    file: `${migrations}/0014-customers.ts`,
+    find: `\`\${suspendedOf('of_account')}\${readOnlyCheck}\``,
+    replace: "suspendedOf('of_account')",
+  }),
   mutant(
     'lose the extension',
     change('holds', 'SET amount = amount + more, staking_usd = staking_usd + staking', 'SET amount = amount'),
@@ -117,14 +118,17 @@ const ofOthers: readonly Mutant[] = [
       'WHERE p.id = payment_id;',
     ),
   ),
-  mutant(
-    'move a job without its fence',
-    change(
-      'records',
-      'WHERE id = job_id AND state = seen AND fence = seen_fence;',
-      'WHERE id = job_id AND state = seen;',
+  {
+    ...mutant(
+      'move a job without its fence',
+      change(
+        'records',
+        'WHERE id = job_id AND state = seen AND fence = seen_fence;',
+        'WHERE id = job_id AND state = seen;',
+      ),
     ),
-  ),
+    check: contract('a job at another fence'),
+  },
   mutant(
     'end a claim that moved',
     change(
@@ -164,6 +168,7 @@ const ofPlainUnits: readonly Mutant[] = [
   }),
   plainly('recover unexpired leases', {
     find: "          WHEN h.lease_until_ms > op.expired_at_ms THEN 'lease_live'\n",
+    title: 'recovering a hold whose lease lives',
   }),
   plainly('capture beyond the hold', {
     find: "          WHEN op.amount > h.amount THEN 'over_hold'\n",
