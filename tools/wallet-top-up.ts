@@ -22,7 +22,7 @@ export default defineTool({
   async run(context, { amount_usd, again }) {
     // The schema's limits are far inside the range of amounts, so the fallback is never used.
     const amount = fromUsdNumber(amount_usd) ?? microUsd(0)
-    context.report({ message: `Paying ${displayUsd(amount)} and waiting for the service to credit it` })
+    context.report({ message: `Topping up ${displayUsd(amount)}, if the caps allow it` })
     const { receipt, paid } = await context.wallet.topUp(amount, { again })
     return { ...receiptOutput(receipt), ...paidOutput(paid) }
   },
