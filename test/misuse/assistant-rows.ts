@@ -143,8 +143,8 @@ export const assistantMistakes: readonly Mistake[] = [
   usage('call chat model=m prompt=hi temperature=hot', '`temperature`', 'number', '--list chat'),
   usage('call chat model=m prompt=hi temperature=9', '`temperature`', '2', '--list chat'),
   usage('call image_create model=m prompt=hi format=gif', '`format`', 'png', '--list image_create'),
-  usage('call chat model=m prompt', '`prompt`', 'key=value', '--help'),
-  usage('call chat model=m prompt=hi history=earlier', '`history`', 'JSON', '--help'),
+  usage('call chat model=m prompt', '`prompt`', 'key=value', '--list chat'),
+  usage('call chat model=m prompt=hi history=earlier', '`history`', 'JSON', '--list chat'),
   fails('call models_find', 'service cannot be reached', null, 'FAREBOX_BASE_URL', { env: noService }),
   fails('call chat model=m prompt=hi', 'neither a wallet', 'FAREBOX_API_KEY', 'wallet create', {
     env: { ...walletDir, FAREBOX_BASE_URL: '{url}' },
