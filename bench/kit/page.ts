@@ -29,7 +29,7 @@ const sections: readonly Section[] = [
     text: '“Untouched”: the callers and the engine use the same name for the model. “Rewritten”: they use different names, so farebox changes each event. It counts and charges the tokens in both cases.',
     plots: ['CPU per event, µs', 'p50 from engine to caller, ms'],
     rest: [
-      'In alternating rounds of 50 streams × 50 events/s on another machine, [sending chunks at once](decisions/chunks-sent-at-once.md) lowered the CPU per event from 1.49 to 1.21 times that of the bare pipe, and from 0.86 to 0.70 times that of Portkey. A quarter of the rest is the write to the caller’s socket. At 500 streams the bare pipe alone takes 95 % of the core, so a server that costs over 5 % more passes fewer events. An open stream holds 45 kB of objects, and 17 kB in the bare pipe: headers, the answer’s state, and the parts that cancel it.',
+      'In alternating rounds of 50 streams × 50 events/s on another machine, [sending chunks at once](decisions/chunks-sent-at-once.md) lowered the CPU per event from 1.49 to 1.21 times that of the bare pipe, and from 0.86 to 0.70 times that of Portkey. A quarter of the rest is the write to the caller’s socket. At 500 streams the bare pipe alone takes 97 % of the core, so a server that costs over 3 % more passes fewer events. An open stream holds 45 kB of objects, and 17 kB in the bare pipe: headers, the answer’s state, and the parts that cancel it.',
     ],
   },
   {
