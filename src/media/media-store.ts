@@ -111,7 +111,7 @@ export class FolderMediaStore implements MediaStore {
 
   async find(name: string): Promise<StoredMedia | null> {
     const found = await stat(this.#pathOf(name)).catch(error => {
-      // A volume that is away has the file or not.
+      // If the folder cannot be read, the file may still be there.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
       throw error
     })
