@@ -139,7 +139,7 @@ export const otherThreats: readonly Threat[] = [
       shown('cli/data-folder.test.ts', 'A12: another program at the address of a service that was killed'),
       shown(
         'service/admin.test.ts',
-        'whoever has the token can tell the service from another program, without sending the token',
+        'a command with the token can tell the service from another program, without sending the token',
       ),
     ],
   },

@@ -43,7 +43,7 @@ test('a wrong token makes nothing, and guessing is blocked', async () => {
   expect(await service.store.read.selectFrom('account').selectAll().execute()).toEqual([])
 })
 
-test('whoever has the token can tell the service from another program, without sending the token', async () => {
+test('a command with the token can tell the service from another program, without sending the token', async () => {
   const proof = async (challenge: string) => {
     const response = await service.request(`/admin/v1/proof?challenge=${challenge}`, { method: 'POST' })
     return (await response.json()) as { proof: string }
