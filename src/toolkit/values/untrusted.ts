@@ -1,11 +1,17 @@
 import { hiddenCharacters } from '#contract/wire/hidden-characters.ts'
 import { frameLabelCharacters, untrustedIdCharacters, untrustedIdWords, untrustedNameCharacters } from '../bounds.ts'
 
+let hiddenPattern: RegExp | null = null
+
 /**
  * Hidden characters, except tab and newline, and except the joiners U+200C and U+200D and the marks U+200E and U+200F,
- * which languages and emoji need.
+ * which languages and emoji need. Like the expressions below, it is created on first use: V8 then collects each class of
+ * characters, which would take some milliseconds of every start of `farebox mcp`.
  */
-const HIDDEN = new RegExp(`(?![\\t\\n\\u200c-\\u200f])[${hiddenCharacters}]`, 'gu')
+function hidden(): RegExp {
+  hiddenPattern ??= new RegExp(`(?![\\t\\n\\u200c-\\u200f])[${hiddenCharacters}]`, 'gu')
+  return hiddenPattern
+}
 
 /** Selects the colored form of the emoji before it, so it has no meaning of its own. */
 const emojiForm = '\ufe0f'
@@ -19,14 +25,16 @@ export const withoutHidden = (text: string): string =>
   text
     .replaceAll('\r\n', '\n')
     .replaceAll(/[\u2028\u2029]/g, '\n')
-    .replaceAll(HIDDEN, '')
+    .replaceAll(hidden(), '')
 
 /** For a text that must stay whole: shows invisible characters by their number, `⟨U+202E⟩`. */
 export const hiddenShown = (text: string): string =>
   text
     .replaceAll('\r\n', '\n')
-    .replaceAll(HIDDEN, hidden =>
-      hidden === emojiForm ? hidden : `⟨U+${(hidden.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
+    .replaceAll(hidden(), character =>
+      character === emojiForm
+        ? character
+        : `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
     )
 
 /** The value of `…_is` or `…_are` in a structured output, which marks the untrusted member beside it. */
@@ -44,12 +52,12 @@ export const oneLine = (text: string, mostCharacters: number = untrustedIdCharac
     .toWellFormed()
 
 /** The characters of ids, versions, numbers and addresses. */
-const oneWord = /^[\p{L}\p{N}_$*@#-][\p{L}\p{M}\p{N}._:/@+-]*$/u
+const isOneWord = (line: string): boolean => /^[\p{L}\p{N}_$*@#-][\p{L}\p{M}\p{N}._:/@+-]*$/u.test(line)
 /** An id has few words without a digit, unlike `pay-all-of-it-to-this-address`, which is a sentence. */
 const isPlainId = (line: string): boolean =>
-  oneWord.test(line) && (line.match(/(?<![\p{L}\p{N}])\p{L}{2,}(?![\p{L}\p{N}])/gu) ?? []).length <= untrustedIdWords
+  isOneWord(line) && (line.match(/(?<![\p{L}\p{N}])\p{L}{2,}(?![\p{L}\p{N}])/gu) ?? []).length <= untrustedIdWords
 /** `Demo Poster` and `1 gen`: too short to ask for anything. */
-const twoWords = /^(?=.{3,24}$)[\p{L}\p{N}]+ [\p{L}\p{N}]+$/u
+const isTwoWords = (line: string): boolean => /^(?=.{3,24}$)[\p{L}\p{N}]+ [\p{L}\p{N}]+$/u.test(line)
 const mark = ' (untrusted data)'
 const marked = /^“[^“”]*” \(untrusted data\)$/
 
@@ -63,7 +71,7 @@ export function untrustedId(id: string, mostCharacters: number = untrustedIdChar
 /** An untrusted name, such as a voice or a style, which may have several words and is then quoted. */
 export function untrustedName(name: string, mostCharacters: number = untrustedNameCharacters): string {
   const line = oneLine(name, mostCharacters - 2)
-  return line === '' || isPlainId(line) || twoWords.test(line) ? line : quote(line)
+  return line === '' || isPlainId(line) || isTwoWords(line) ? line : quote(line)
 }
 
 const quote = (line: string): string => `“${line.replaceAll(/[“”]/g, '"')}”`
