@@ -50,18 +50,14 @@ export function processOutput(): Output {
 }
 
 /**
- * Characters that a terminal interprets or hides and that JSON does not escape: control characters, and those that
- * change the direction of text.
- */
-const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-
-/**
  * Amounts are texts of micro-USD, because JSON has no integers of that size. Escapes untrusted text so that programs
  * parse it unchanged while it cannot control a terminal.
  */
 export const asJson = (value: unknown): string =>
   JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member)).replace(
-    obeyed,
+    // What a terminal interprets or hides and JSON does not escape: control characters, and those that change the
+    // direction of text.
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
     escaped,
   )
 
