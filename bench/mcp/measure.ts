@@ -18,8 +18,8 @@ const callBlocks = 5
 
 /** Goals for the whole default set of tools. */
 export const goals = {
-  coldStartToServerEverything: 0.6,
-  coldStartToOneTool: 1.15,
+  coldStartToServerEverything: 0.5,
+  coldStartToOneTool: 1,
   tools: 20,
   listingTokens: 3_500,
   listingBytes: 32_000,
