@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { lineLog } from '#host/log.ts'
+import { lineLog, writtenPerTurn } from '#host/log.ts'
 import { CliError, type Command, integerFlag, parseArguments, whenAborted, wrongUsage, wrongValue } from '../command.ts'
 import { configPath, type DataFolder, dataFolder } from '../data/data-folder.ts'
 import { isServing, noAnswer, noServiceIn, runningService, ServiceGone } from '../data/service-admin.ts'
@@ -72,7 +72,9 @@ export const serve: Command = {
       for (const secret of secrets) hidden.add(secret)
     }
     const level = asked ?? config.file.logLevel
-    const plainLog = lineLog(line => io.output.note(line), { level, hidden: () => hidden })
+    const lines = writtenPerTurn(text => io.output.note(text))
+    process.once('exit', lines.flush)
+    const plainLog = lineLog(lines.line, { level, hidden: () => hidden })
     const stopped = io.untilStopped()
     const worker = workerPartOf(io.env)
     if (count > 1 && !worker) {
