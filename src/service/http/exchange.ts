@@ -217,8 +217,12 @@ const probes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 /** Logs one line per request, without empty members. */
 export function logRequest(log: Log, ended: EndedRequest): void {
-  const { traceId, retries, left, account, customer: _, model: __, engine: ___, ...facts } = ended
-  if (facts.status < 400 && probes.has(facts.operation)) return
-  const more = { ...(account ? { account } : {}), ...(traceId ? { traceId } : {}), ...(retries ? { retries } : {}) }
-  log.info({ ...facts, ...more, ...(left ? { left } : {}) }, 'A request ended.')
+  const { requestId, operation, status, ms, account, traceId, retries, left } = ended
+  if (status < 400 && probes.has(operation)) return
+  const facts: Partial<EndedRequest> = { requestId, operation, status, ms }
+  if (account) facts.account = account
+  if (traceId) facts.traceId = traceId
+  if (retries) facts.retries = retries
+  if (left) facts.left = left
+  log.info(facts, 'A request ended.')
 }
