@@ -20,8 +20,8 @@ interface ShownAs {
 interface Listed {
   models: readonly Model[]
   records: ReadonlyMap<string, ModelRecord>
-  /** By type and by id or trait, so that each type can have the same trait. */
-  named: ReadonlyMap<string, Model>
+  /** By type, then by id, trait or another provider's id, so that each type can have the same trait. */
+  named: ReadonlyMap<Model['type'], ReadonlyMap<string, Model>>
 }
 
 /** The models that the service sells. Throws a sentence if a model is inconsistent or conflicts with another. */
@@ -56,7 +56,7 @@ export class Catalogue {
 
   /** Finds the named model itself, even if a replacement now answers for it. */
   asked(type: Model['type'], name: string): Model | null {
-    return this.#listed.named.get(`${type} ${name}`) ?? null
+    return this.#listed.named.get(type)?.get(name) ?? null
   }
 
   /** Finds the model of a job, whatever has changed since the job was accepted. Throws `modelNotFound`. */
@@ -119,7 +119,7 @@ function listed(models: readonly Model[], { ownedBy, hasSearch }: ShownAs): List
   for (const model of models) checkModel(model)
   const ids = new Set(models.map(model => model.id))
   if (ids.size < models.length) throw new Error('Two models share an id.')
-  const named = new Map<string, Model>()
+  const named = new Map<Model['type'], Map<string, Model>>()
   for (const model of models) addName(named, model, model.id)
   for (const model of models) for (const name of otherNames(model)) addName(named, model, name)
   for (const model of models) checkDeprecation(model, models)
@@ -128,11 +128,12 @@ function listed(models: readonly Model[], { ownedBy, hasSearch }: ShownAs): List
   return { models, named, records: new Map(records.map(record => [record.id, record])) }
 }
 
-function addName(named: Map<string, Model>, model: Model, name: string): void {
-  const key = `${model.type} ${name}`
-  const other = named.get(key)
+function addName(named: Map<Model['type'], Map<string, Model>>, model: Model, name: string): void {
+  const ofType = named.get(model.type) ?? new Map<string, Model>()
+  named.set(model.type, ofType)
+  const other = ofType.get(name)
   if (other) throw new Error(`Models ${other.id} and ${model.id} share the name ${name}.`)
-  named.set(key, model)
+  ofType.set(name, model)
 }
 
 const withoutSearch = (model: Model): Model =>
