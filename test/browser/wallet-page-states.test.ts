@@ -19,7 +19,14 @@ const to = '0x52908400098527886E0F7030069857D2E4169EE7'
 /** A transfer that would be sent, without a chain. */
 const sends: WalletPageOptions['sends'] = {
   prepare: async () => ({
-    ...{ kind: 'new', earlierId: null, network: 'eip155:8453', asset: '0x', from: `0x${'1'.repeat(40)}`, payTo: to },
+    ...{
+      kind: 'prepared',
+      earlierId: null,
+      network: 'eip155:8453',
+      asset: '0x',
+      from: `0x${'1'.repeat(40)}`,
+      payTo: to,
+    },
     ...{ amountMicroUsd: microUsd(5_000_000), balanceMicroUsd: microUsd(7_500_000), heldMicroUsd: microUsd(0) },
     notes: [],
   }),

@@ -24,10 +24,10 @@ export const sendingBack = ({ sends, settlerFor, by }: SendBack) =>
       const settler = await settlerFor(facilitator || undefined)
       const prepared = await sends.prepare({ to, amount })
       if (prepared.kind === 'arrived') throw arrived(prepared.transfer)
-      const { kind, from, payTo, network, amountMicroUsd, balanceMicroUsd, heldMicroUsd, notes } = prepared
+      const { earlierId, from, payTo, network, amountMicroUsd, balanceMicroUsd, heldMicroUsd, notes } = prepared
       return {
         ...{
-          isRepeated: kind === 'repeated',
+          isRepeated: earlierId !== null,
           from,
           to: payTo,
           chain: chainName(network),

@@ -92,7 +92,7 @@ export async function settlerFor(
 }
 
 async function confirm(io: CommandIo, prepared: NewTransfer, settler: ConfirmedSend['settler']): Promise<void> {
-  const { kind, from, payTo, network, amountMicroUsd, balanceMicroUsd, heldMicroUsd, notes } = prepared
+  const { earlierId, from, payTo, network, amountMicroUsd, balanceMicroUsd, heldMicroUsd, notes } = prepared
   const held = heldMicroUsd > 0n ? `, ${displayUsd(heldMicroUsd)} of it reserved for open payments` : ''
   const lines = [
     `Send    ${displayUsd(amountMicroUsd)} in USDC on ${chainName(network)} (${network})`,
@@ -102,7 +102,7 @@ async function confirm(io: CommandIo, prepared: NewTransfer, settler: ConfirmedS
       ? `through ${settler.shown}, which pays the network fee. It learns both addresses and the amount, and cannot change them.`
       : 'through another wallet: the signed transfer is printed here.',
     ...notes,
-    ...(kind === 'repeated'
+    ...(earlierId !== null
       ? ['An earlier transfer of this amount to this address is still open. It will be continued.']
       : []),
     'A transfer cannot be undone.',

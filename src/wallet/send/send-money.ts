@@ -48,7 +48,7 @@ export interface TransferContext extends TransferRecords {
 
 /** The transfer, for the user to confirm. */
 export interface PreparedTransfer extends Rail {
-  kind: 'new' | 'repeated'
+  kind: 'prepared'
   /** The open transfer that is continued; null for a new one. */
   earlierId: string | null
   from: string
@@ -79,11 +79,11 @@ export async function prepareTransfer(
   const earlier = await earlierOf(context, from, { payTo: recipient.payTo, asked })
   if (earlier?.state === 'confirmed') return { kind: 'arrived', transfer: earlier }
   const { balance, held } = await fundsOf(context, recipient, from)
-  const common = { ...recipient, from, balanceMicroUsd: balance, heldMicroUsd: held }
-  if (earlier) return { ...common, kind: 'repeated', earlierId: earlier.id, amountMicroUsd: earlier.amountMicroUsd }
+  const common = { kind: 'prepared', ...recipient, from, balanceMicroUsd: balance, heldMicroUsd: held } as const
+  if (earlier) return { ...common, earlierId: earlier.id, amountMicroUsd: earlier.amountMicroUsd }
   const amountMicroUsd = asked ?? microUsd(balance > held ? balance - held : 0n)
   refuseBeyond(recipient, from, { balance, held }, amountMicroUsd)
-  return { ...common, kind: 'new', earlierId: null, amountMicroUsd }
+  return { ...common, earlierId: null, amountMicroUsd }
 }
 
 async function recipientOf(context: TransferContext, to: string): Promise<Recipient> {

@@ -41,7 +41,8 @@ export function owner({ folder, key, nodes, wrap = records => records, changes =
       const prepared = await prepareTransfer(context, { to, amount })
       if (prepared.kind === 'arrived') return { ...prepared.transfer, kind: 'arrived' as const }
       const settler = typeof through === 'string' ? facilitatorAt(through) : through
-      return { ...(await sendTransfer(context, prepared, { key, settler, by: 'ada' })), kind: prepared.kind }
+      const kind = prepared.earlierId === null ? ('new' as const) : ('repeated' as const)
+      return { ...(await sendTransfer(context, prepared, { key, settler, by: 'ada' })), kind }
     },
     close: () => records.close(),
   }
