@@ -120,7 +120,10 @@ describe('where the service’s answer is lost', () => {
     lossy = await localServer((request, response) => {
       const challenge = /^\/admin\/v1\/proof\?challenge=(.+)$/.exec(request.url ?? '')?.[1]
       if (challenge === undefined) response.destroy()
-      else response.end(JSON.stringify({ proof: proofOfSecret('t', challenge) }))
+      else
+        response.end(
+          JSON.stringify({ proof: proofOfSecret('t', challenge, { address: '127.0.0.1', port: lossy.port }) }),
+        )
     })
     const { admin } = dataFolder(root)
     await mkdir(dirname(admin), { recursive: true })

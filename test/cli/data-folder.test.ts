@@ -1,16 +1,19 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { CommandEntry, CommandIo } from '#cli/command.ts'
 import { commands } from '#cli/commands.ts'
+import { dataFolder } from '#cli/data/data-folder.ts'
 import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
 import { proofOfSecret } from '#host/signatures/signatures.ts'
 import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
 import { localServer } from '../local-server.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { served } from './served-folder.ts'
 
 let root: string
 beforeEach(() => {
@@ -127,8 +130,9 @@ describe('a folder that another process is using', () => {
 
   test('names the process where it has left its record and answers', async () => {
     const server = await localServer(({ url = '' }, response) => {
+      const challenge = new URLSearchParams(url.split('?')[1]).get('challenge') ?? ''
       response.end(
-        JSON.stringify({ proof: proofOfSecret('x', new URLSearchParams(url.split('?')[1]).get('challenge') ?? '') }),
+        JSON.stringify({ proof: proofOfSecret('x', challenge, { address: '127.0.0.1', port: server.port }) }),
       )
     })
     const record = { url: server.url, token: 'x', pid: process.pid }
@@ -201,4 +205,39 @@ describe('A12: another program at the address of a service that was killed', () 
     expect(seen[0]).toMatch(/^\/admin\/v1\/proof\?challenge=/)
     expect(seen[0]).not.toMatch(/authorization|token|label/)
   })
+
+  test('a relay to the service, which listens at another port by now, gets no token', async () => {
+    await mkdir(join(root, 'service'))
+    await served(root, async () => {
+      const { admin } = dataFolder(root)
+      const record = JSON.parse(await readFile(admin, 'utf8')) as { url: string; token: string }
+      const seen: string[] = []
+      // It passes everything on, with the headers that it got.
+      const relay = await localServer((incoming, response) => {
+        seen.push(`${incoming.url} ${JSON.stringify(incoming.headers)}`)
+        const { method, headers } = incoming
+        const passed = request(`${record.url}${incoming.url}`, { method, headers }, answer => {
+          response.writeHead(answer.statusCode ?? 502, answer.headers)
+          answer.pipe(response)
+        })
+        incoming.pipe(passed)
+      })
+      await writeFile(admin, JSON.stringify({ ...record, url: relay.url }))
+      const { code, stdout, stderr } = await run(['keys', 'create', '--usd', '5', '--data', root])
+      await relay.close()
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        '',
+        expect.stringContaining(`Another program answers at ${relay.url}`),
+      ])
+      expect(seen).toEqual([expect.stringMatching(/^\/admin\/v1\/proof/)])
+      expect(seen[0]).not.toContain(record.token)
+    })
+  })
+})
+
+test('a service that listens at `localhost` proves itself to a command', async () => {
+  await mkdir(join(root, 'service'))
+  const list = () => run(['keys', 'list', '--data', root])
+  expect(await served(root, list, 'localhost')).toMatchObject({ code: 0, stderr: '' })
 })

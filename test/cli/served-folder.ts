@@ -6,7 +6,11 @@ import { Listener } from '#service/http/listener.ts'
 import { type OpenService, openService } from '#service/running/open-service.ts'
 
 /** A service of this data folder, as `farebox up` starts it, for as long as `use` takes. */
-export async function served<Value>(root: string, use: (service: OpenService) => Promise<Value>): Promise<Value> {
+export async function served<Value>(
+  root: string,
+  use: (service: OpenService) => Promise<Value>,
+  host = '127.0.0.1',
+): Promise<Value> {
   const folder = dataFolder(root)
   const service = await openService({
     publicUrl: 'http://127.0.0.1:8402',
@@ -15,9 +19,9 @@ export async function served<Value>(root: string, use: (service: OpenService) =>
     models: [],
     adminToken: 'token of a test',
   })
-  const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
+  const listener = await Listener.open({ host, port: 0 })
   listener.serve((request, bindings) => service.fetch(request, bindings))
-  const record = { url: `http://127.0.0.1:${listener.port}`, token: 'token of a test', pid: process.pid }
+  const record = { url: `http://${host}:${listener.port}`, token: 'token of a test', pid: process.pid }
   await writeFile(folder.admin, JSON.stringify(record))
   try {
     return await use(service)

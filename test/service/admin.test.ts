@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { proofOfSecret } from '#host/signatures/signatures.ts'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { proofOfSecret, type ServerEnd } from '#host/signatures/signatures.ts'
+import { Listener } from '#service/http/listener.ts'
 import { adminToken, type OpenedService, openService } from './open-service.ts'
 
 let service: OpenedService
@@ -44,12 +45,18 @@ test('a wrong token makes nothing, and guessing is blocked', async () => {
 })
 
 test('a command with the token can tell the service from another program, without sending the token', async () => {
-  const proof = async (challenge: string) => {
-    const response = await service.request(`/admin/v1/proof?challenge=${challenge}`, { method: 'POST' })
-    return (await response.json()) as { proof: string }
-  }
-  expect(await proof('one')).toEqual({ proof: proofOfSecret(adminToken, 'one') })
-  expect((await proof('two')).proof).not.toBe((await proof('one')).proof)
-  const forwarded = { method: 'POST', headers: { 'x-forwarded-for': '192.0.2.1' } }
-  expect((await service.request('/admin/v1/proof?challenge=one', forwarded)).status).toBe(403)
+  const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
+  listener.serve((request, bindings) => service.service.app.fetch(request, bindings))
+  onTestFinished(() => listener.close(0))
+  const { port } = listener
+  const ask = (challenge: string, headers = {}) =>
+    fetch(`http://127.0.0.1:${port}/admin/v1/proof?challenge=${challenge}`, { method: 'POST', headers })
+  const expected = (challenge: string, end: ServerEnd) => ({ proof: proofOfSecret(adminToken, challenge, end) })
+  const proof = async () => (await ask('one')).json()
+  expect(await proof()).toEqual(expected('one', { address: '127.0.0.1', port }))
+  expect(await proof()).toEqual(expected('one', { address: '::ffff:127.0.0.1', port }))
+  expect(await proof()).not.toEqual(expected('two', { address: '127.0.0.1', port }))
+  expect(await proof()).not.toEqual(expected('one', { address: '127.0.0.1', port: port - 1 }))
+  expect(await proof()).not.toEqual(expected('one', { address: '127.0.0.2', port }))
+  expect((await ask('one', { 'x-forwarded-for': '192.0.2.1' })).status).toBe(403)
 })

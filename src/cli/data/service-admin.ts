@@ -1,18 +1,19 @@
 import { randomBytes } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
 import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { WrongSecret } from '#access/keys/server-secret.ts'
 import { jsonOf } from '#contract/wire/json.ts'
 import type { Log } from '#host/log.ts'
-import { isSameSecret, proofOfSecret } from '#host/signatures/signatures.ts'
+import { isSameSecret, proofOfSecret, type ServerEnd } from '#host/signatures/signatures.ts'
 import type { StoreError } from '#ledger/store/store.ts'
 import type { MediaUnusable } from '#media/media-store.ts'
 import { CliError } from '../command.ts'
 import { type DataFolder, readFileIfThere } from './data-folder.ts'
 
 /** The file through which operators' commands find a running service. */
-export const AdminRecord = z.object({ url: z.string(), token: z.string(), pid: z.number().int() })
+export const AdminRecord = z.object({ url: z.url(), token: z.string(), pid: z.number().int() })
 export type AdminRecord = z.output<typeof AdminRecord>
 
 /**
@@ -51,47 +52,65 @@ export class AnswerLost extends CliError {}
 const post = (url: string, order: Pick<RequestInit, 'headers' | 'body'> = {}): Promise<Response> =>
   fetch(url, { method: 'POST', redirect: 'error', signal: AbortSignal.timeout(adminTimeoutMs), ...order })
 
-const send = (service: AdminRecord, path: string, body: unknown): Promise<Response> =>
-  post(`${service.url}${path}`, {
-    headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' },
+const send = (token: string, url: string, body: unknown): Promise<Response> =>
+  post(url, {
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
 
 const challengeBytes = 32
 const Proof = z.object({ proof: z.string() })
 
+const gone = (): never => {
+  throw new ServiceGone(...noAnswer)
+}
+
 /**
- * Returns what listens at the address of the record: a service that was killed leaves its record, and by now another
- * program may have its process number, or its port. Sends no secret. Throws `ServiceGone` if nothing answers.
+ * Where the record's URL leads. A name, such as `localhost`, may have several addresses; the token must go to the one
+ * that proved itself.
  */
-async function listenerAt({ url, token }: AdminRecord): Promise<'the service' | 'another program'> {
-  const gone = (): never => {
-    throw new ServiceGone(...noAnswer)
+async function serverOf({ url }: AdminRecord): Promise<ServerEnd & { origin: string }> {
+  const { hostname, port } = new URL(url)
+  const { address, family } = await lookup(hostname.replace(/^\[|\]$/g, '')).catch(gone)
+  return {
+    address,
+    port: Number(port || 80),
+    origin: `http://${family === 6 ? `[${address}]` : address}:${port || 80}`,
   }
+}
+
+/**
+ * Returns the origin of the record's service once it has proved itself, or null if another program listens there: a
+ * service that was killed leaves its record, and by now another program may have its process number, or its port. Sends
+ * no secret. Throws `ServiceGone` if nothing answers.
+ */
+async function provenOrigin(service: AdminRecord): Promise<string | null> {
+  const { origin, ...end } = await serverOf(service)
   const challenge = randomBytes(challengeBytes).toString('base64url')
-  const response = await post(`${url}/admin/v1/proof?challenge=${challenge}`).catch(gone)
+  const response = await post(`${origin}/admin/v1/proof?challenge=${challenge}`).catch(gone)
   const answer = Proof.safeParse(await response.json().catch(() => null))
   // Of a service that is starting.
   if (response.status === 503) return gone()
-  const isProven = answer.success && isSameSecret(answer.data.proof, proofOfSecret(token, challenge))
-  return isProven ? 'the service' : 'another program'
+  const isProven = answer.success && isSameSecret(answer.data.proof, proofOfSecret(service.token, challenge, end))
+  return isProven ? origin : null
 }
 
 /** Whether the service of the record answers. */
 export const isServing = (service: AdminRecord): Promise<boolean> =>
-  listenerAt(service).then(
-    listener => listener === 'the service',
+  provenOrigin(service).then(
+    origin => origin !== null,
     () => false,
   )
 
 /** Asks a running service to execute an operator's command. */
 export async function askService(service: AdminRecord, path: string, body: unknown): Promise<unknown> {
-  if ((await listenerAt(service)) === 'another program')
+  const origin = await provenOrigin(service)
+  if (origin === null)
     throw new CliError(
       `Another program answers at ${service.url}, the address of the service of this folder. It was sent nothing.`,
       'End that program and restart the service, then try again.',
     )
-  const response = await send(service, path, body).catch(error => {
+  const response = await send(service.token, `${origin}${path}`, body).catch(error => {
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
     throw code === 'ECONNREFUSED' ? new ServiceGone(...noAnswer) : new AnswerLost(...noAnswer)
   })

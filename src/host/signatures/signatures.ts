@@ -51,8 +51,22 @@ export async function isSignedByKey(key: Uint8Array, message: string, signature:
 /** Compares hashes, so that timing reveals neither the length nor the beginning of a secret. */
 export const isSameSecret = (one: string, other: string): boolean => timingSafeEqual(hashOf(one), hashOf(other))
 
-/** Proves to the sender of a challenge that this process knows a secret, which is not sent. */
-export const proofOfSecret = (secret: string, challenge: string): string =>
-  createHmac('sha256', secret).update(`proof\n${challenge}`).digest('base64url')
+/** Where a connection ends on its server's side. */
+export interface ServerEnd {
+  address: string
+  port: number
+}
+
+/**
+ * Proves to the sender of a challenge that this process knows a secret, which is not sent, and that it is the server of
+ * this connection: if another program passes the challenge on, it gets the proof of another connection.
+ */
+export const proofOfSecret = (secret: string, challenge: string, { address, port }: ServerEnd): string =>
+  createHmac('sha256', secret)
+    .update(`proof\n${plainAddress(address)}\n${port}\n${challenge}`)
+    .digest('base64url')
+
+/** A socket for both families shows an IPv4 address as an IPv6 one. */
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/, '')
 
 const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -66,7 +66,7 @@ export function createApp(
   if (admin) {
     const answer = (context: AppContext) =>
       plain({ name: context.req.path, block: 'refuses wrong tokens' }, context, service, exchange =>
-        answerAdmin(exchange, context.req.raw, admin),
+        answerAdmin(exchange, { request: context.req.raw, socket: context.env?.incoming?.socket }, admin),
       )
     for (const path of adminPaths) app.post(path, answer)
   }

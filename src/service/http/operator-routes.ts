@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -218,13 +219,21 @@ export const adminPaths = [proofCommand, ...Object.keys(commands)].map(command =
 /**
  * Runs one of the operator's commands. Throws `ServiceError`s; wrong tokens count towards the block of their address.
  */
-export async function answerAdmin(exchange: Exchange, request: Request, admin: Admin): Promise<Response> {
+export async function answerAdmin(
+  exchange: Exchange,
+  { request, socket }: { request: Request; socket: Socket | undefined },
+  admin: Admin,
+): Promise<Response> {
   // A proxy on this machine has the machine's address, and no command comes through a proxy.
   if (exchange.isForwarded || !isLoopback(exchange.address)) throw forbidden()
   const { pathname, searchParams } = new URL(request.url)
   const command = pathname.slice(adminPath.length)
-  if (command === proofCommand)
-    return sendJson(exchange, 200, { proof: proofOfSecret(admin.token, searchParams.get('challenge') ?? '') })
+  if (command === proofCommand) {
+    const { localAddress: address, localPort: port } = socket ?? {}
+    if (address === undefined || port === undefined) throw forbidden()
+    const challenge = searchParams.get('challenge') ?? ''
+    return sendJson(exchange, 200, { proof: proofOfSecret(admin.token, challenge, { address, port }) })
+  }
   if (!isSameSecret(request.headers.get('authorization') ?? '', `Bearer ${admin.token}`)) throw authenticationFailed()
   exchange.isExempt = true
   try {
