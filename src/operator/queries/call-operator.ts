@@ -19,7 +19,8 @@ import { changeRole, createOperator, operators, removeOperator, resetOperator } 
 import type { OperatorContext } from './operator-context.ts'
 import { lookAtPayment, payments } from './payments.ts'
 import { request } from './requests.ts'
-import { overview, usage } from './sums.ts'
+import { overview } from './sums.ts'
+import { usage } from './usage.ts'
 import {
   type OperatorAnswer,
   type OperatorInput,

@@ -9,7 +9,7 @@ import { refuse } from '../operator-refused.ts'
 import { actsOf } from './acts.ts'
 import { hitsOf } from './limits.ts'
 import type { OperatorContext } from './operator-context.ts'
-import { countOf, placeOf, rangeOf, shownSums, sumColumns, sumsWithin } from './sums.ts'
+import { placeOf, rangeOf, shownSums, sumColumns, sumsWithin } from './sums.ts'
 import type { CustomerRow, OperatorAnswer, OperatorOrder } from './wire.ts'
 
 type Reading = Pick<Store, 'read'>
@@ -69,13 +69,13 @@ export async function customers(
           ORDER BY place ${way}, a.id ${way} ${paged}) p LEFT JOIN (${sums} AND account IN
             (SELECT a.id FROM ${found} ORDER BY ${sql.raw(orders[sort])} ${way}, a.id ${way} ${paged}) GROUP BY account) s
           ON s.account = p.id ORDER BY p.place ${way}, p.id ${way}`
-  const [listed, total] = await Promise.all([
+  const [listed, counted] = await Promise.all([
     (rows as RawBuilder<StoredCustomer & Parameters<typeof shownSums>[0]>).execute(context.store.read),
-    countOf(context.store, sql`SELECT 1 FROM ${found}`),
+    sql<{ n: number }>`SELECT CAST(count(*) AS bigint) AS n FROM ${found}`.execute(context.store.read),
   ])
   return {
     rows: listed.rows.slice(0, limit).map(row => ({ ...shown(row), ...shownSums(row) })),
-    total,
+    total: counted.rows[0]?.n ?? 0,
     next: listed.rows.length > limit ? `${first + limit}` : null,
   }
 }

@@ -8,7 +8,7 @@ import { entryRefs } from '#ledger/store/units.ts'
 import { numberOf } from './acts.ts'
 import { customerNamed } from './customers.ts'
 import type { CsvPage, CsvTable, OperatorContext } from './operator-context.ts'
-import { usage } from './sums.ts'
+import { usage } from './usage.ts'
 import { type EntryRow, mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 
 type Reading = Pick<Store, 'read'>

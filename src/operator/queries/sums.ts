@@ -1,16 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { formatUsd } from '#contract/money.ts'
 import { dayMs, dayOfText, textOfDay } from '#contract/time.ts'
-import {
-  addedUp,
-  type DayRange,
-  dayRows,
-  inFilter,
-  type KindRow,
-  type SumFilter,
-  type SumRow,
-  sumsOf,
-} from '#ledger/accounts/day-sums.ts'
+import { addedUp, type DayRange, dayRows, inFilter, type SumFilter, type SumRow } from '#ledger/accounts/day-sums.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { refuse } from '../operator-refused.ts'
 import type { OperatorContext } from './operator-context.ts'
@@ -65,13 +56,6 @@ export function rangeOf({ from, to }: { from?: string | undefined; to?: string |
 
 type Reading = Pick<Store, 'read'>
 
-async function totalsOf({ read }: Reading, filter: SumFilter): Promise<Sums> {
-  const { rows } = await sql<KindRow>`SELECT kind, CAST(sum(effect_usd) AS bigint) AS effect_usd,
-      CAST(sum(requests) AS bigint) AS requests
-    FROM day_sum WHERE ${inFilter(filter)} GROUP BY kind`.execute(read)
-  return shownSums(sumsOf(rows))
-}
-
 /** Totals; a row for each day, even without entries; models, the highest charges first. */
 export async function sumsWithin(reading: Reading, filter: SumFilter, models: number) {
   const { totals, byDay, byModel } = addedUp(await dayRows(reading, filter), filter)
@@ -82,14 +66,15 @@ export async function sumsWithin(reading: Reading, filter: SumFilter, models: nu
   }
 }
 
-/** Groups by kind first, so that `sumColumns` adds up only a few rows. */
-const kindSums = (filter: SumFilter, columns: string): RawBuilder<unknown> => sql`SELECT ${sql.raw(columns)}, kind,
-  CAST(sum(effect_usd) AS bigint) AS effect_usd, CAST(sum(requests) AS bigint) AS requests
-  FROM day_sum WHERE ${inFilter(filter)} GROUP BY ${sql.raw(columns)}, kind`
+/** Groups by kind first, so that `sumColumns` adds up only a few rows. `source` has the columns of `day_sum`. */
+export const kindSums = (source: RawBuilder<unknown>, columns: string): RawBuilder<unknown> => sql`SELECT
+  ${sql.raw(columns)}, kind, CAST(sum(effect_usd) AS bigint) AS effect_usd, CAST(sum(requests) AS bigint) AS requests,
+  CAST(sum(entries) AS bigint) AS entries
+  FROM ${source} GROUP BY ${sql.raw(columns)}, kind`
 
 async function sumsByCustomer({ read }: Reading, filter: SumFilter, limit: number) {
   const { rows } = await sql<SumRow & { account: string; name: string | null }>`SELECT s.*, c.name FROM
-    (SELECT account, ${sumColumns} FROM (${kindSums(filter, 'account')}) k GROUP BY account
+    (SELECT account, ${sumColumns} FROM (${kindSums(sql`day_sum WHERE ${inFilter(filter)}`, 'account')}) k GROUP BY account
       ORDER BY charged_usd DESC, account LIMIT ${limit}) s
     LEFT JOIN customer c ON c.account = s.account ORDER BY s.charged_usd DESC, s.account`.execute(read)
   return rows.map(({ account, name, ...row }) => ({ customer: account, name, ...shownSums(row) }))
@@ -137,126 +122,9 @@ async function riskOf({ read }: Reading, nowMs: number) {
   return { openHolds: holds, openJobs: jobs, stuckPayments: payments, stuckPaymentsUsd: formatUsd(usd) }
 }
 
-const columnOf = { customer: 'account', model: 'model', day: 'day_ms' } as const
-
-type UsageRow = SumRow & { account?: string; name?: string | null; model?: string; day_ms?: number }
-
-/** The highest charges first; if grouped by day, those of the newest day first. */
-export async function usage(context: OperatorContext, order: OperatorOrder<'usage'>): Promise<OperatorAnswer<'usage'>> {
-  const { limit, after, model, customer } = order
-  const by = [...new Set(order.by)]
-  const filter = { ...rangeOf(order, context.clock.now()), customer, model }
-  if (by.length === 0) {
-    const totals = await totalsOf(context.store, filter)
-    return { rows: [totals], total: 1, next: null, totals }
-  }
-  const page = { filter, by, limit, after }
-  if (by.includes('day') && by.length > 1) {
-    const [totals, found] = await Promise.all([totalsOf(context.store, filter), pageByDays(context.store, page)])
-    return { ...found, rows: found.rows.map(shownUsage), totals }
-  }
-  const { rows, ...found } = await pageOfGroups(context.store, page)
-  return { ...found, rows: rows.map(shownUsage) }
-}
-
-interface UsagePage {
-  filter: SumFilter
-  by: readonly (keyof typeof columnOf)[]
-  limit: number
-  after: string | undefined
-}
-
-const shownUsage = ({ account, name, model, day_ms: day, ...row }: UsageRow) => ({
-  ...(account === undefined ? {} : { customer: account, name: name ?? null }),
-  ...(model === undefined ? {} : { model }),
-  ...(day === undefined ? {} : { day: textOfDay(day) }),
-  ...shownSums(row),
-})
-
-async function pageOfGroups(reading: Reading, { after, limit, ...order }: UsagePage) {
-  const first = placeOf(after)
-  const [all, rows] = await Promise.all([
-    allGroupsOf(reading, order),
-    groupsOf(reading, { ...order, first, limit: limit + 1 }),
-  ])
-  return { ...all, rows: rows.slice(0, limit), next: rows.length > limit ? `${first + limit}` : null }
-}
-
-/** The number of groups and the totals of all of them, from one reading of the period. */
-async function allGroupsOf({ read }: Reading, { filter, by }: Pick<UsagePage, 'filter' | 'by'>) {
-  const columns = by.map(each => columnOf[each]).join()
-  const { rows } = await sql<SumRow & { groups: number }>`WITH k AS MATERIALIZED (${kindSums(filter, columns)})
-    SELECT ${sumColumns}, (SELECT CAST(count(*) AS bigint) FROM (SELECT DISTINCT ${sql.raw(columns)} FROM k) g) AS groups
-    FROM k`.execute(read)
-  return { total: rows[0]?.groups ?? 0, totals: shownSums(rows[0]) }
-}
-
-/**
- * Reads one day at a time, so that a page costs no more than the days that it shows. It does not say how many rows there
- * are: counting them would group all sums of the period.
- */
-async function pageByDays(reading: Reading, { filter, by, limit, after }: UsagePage) {
-  const rows: UsageRow[] = []
-  let { day, first, oldest } = await dayPlace(reading, filter, after)
-  for (; day >= oldest; day -= dayMs) {
-    const left = limit - rows.length
-    const found = await groupsOf(reading, {
-      ...{ filter: { ...filter, fromMs: day, toMs: day + dayMs }, by, first, limit: left + 1 },
-    })
-    rows.push(...found.slice(0, left))
-    if (found.length > left) return { rows, total: null, next: `${textOfDay(day)} ${first + left}` }
-    first = 0
-  }
-  return { rows, total: null, next: null }
-}
-
-/** Where a page of days begins: a day, how many of its rows were shown, and the oldest day with any. */
-async function dayPlace({ read }: Reading, filter: SumFilter, after: string | undefined) {
-  const [, text = '', first = ''] = /^(\S{10}) (\d{1,9})$/.exec(after ?? '') ?? []
-  if (after !== undefined && dayOfText(text) === null) throw refuse('`after` is not a `next` value of this list.')
-  const newest = await sql<{
-    day: number | null
-    oldest: number | null
-  }>`SELECT max(day_ms) AS day, min(day_ms) AS oldest
-    FROM day_sum WHERE ${inFilter(filter)}`.execute(read)
-  const { day = null, oldest = null } = newest.rows[0] ?? {}
-  if (day === null || oldest === null) return { day: 0, first: 0, oldest: 1 }
-  return {
-    oldest,
-    ...(after === undefined ? { day, first: 0 } : { day: Math.min(day, dayOfText(text) ?? day), first: Number(first) }),
-  }
-}
-
-interface GroupOrder {
-  filter: SumFilter
-  by: UsagePage['by']
-  first: number
-  limit: number
-}
-
-async function groupsOf({ read }: Reading, { filter, by, first, limit }: GroupOrder): Promise<UsageRow[]> {
-  const named = by.includes('customer')
-  const columns = by.map(each => columnOf[each])
-  const joined = named ? sql` LEFT JOIN customer c ON c.account = s.account` : sql``
-  const isByDay = by.length === 1 && by[0] === 'day'
-  const ordered = sql.raw(
-    isByDay ? 's.day_ms DESC' : ['s.charged_usd DESC', ...columns.map(column => `s.${column}`)].join(),
-  )
-  const { rows } = await sql<UsageRow>`SELECT s.*${named ? sql`, c.name` : sql``} FROM
-      (SELECT ${sql.raw(columns.join())}, ${sumColumns} FROM (${kindSums(filter, columns.join())}) k
-        GROUP BY ${sql.raw(columns.join())}) s${joined}
-    ORDER BY ${ordered} LIMIT ${limit} OFFSET ${first}`.execute(read)
-  return rows
-}
-
 /** The number of rows before a page, for lists whose order has no key. */
 export function placeOf(after: string | undefined): number {
   if (after === undefined) return 0
   if (/^\d{1,9}$/.test(after)) return Number(after)
   throw refuse('`after` is not a `next` value of this list.')
-}
-
-export async function countOf({ read }: Reading, rows: RawBuilder<unknown>): Promise<number> {
-  const found = await sql<{ n: number }>`SELECT CAST(count(*) AS bigint) AS n FROM (${rows}) counted`.execute(read)
-  return found.rows[0]?.n ?? 0
 }

@@ -6,6 +6,7 @@ import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
 import { operatorContract } from './operator-contract.ts'
 import { oddInputsContract } from './unusual-inputs-contract.ts'
+import { usagePagesContract } from './usage-pages-contract.ts'
 
 withPostgres('on a server of its own', cluster => {
   operatorContract('operators on PostgreSQL', () => openSchemaStore(cluster()))
@@ -29,4 +30,5 @@ withPostgres('on a server of its own', cluster => {
     }
   })
   oddInputsContract('odd inputs on PostgreSQL', () => openSchemaStore(cluster()))
+  usagePagesContract('pages of usage on PostgreSQL, while charges arrive', () => openSchemaStore(cluster()))
 })

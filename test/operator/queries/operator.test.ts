@@ -2,6 +2,7 @@ import { OperatorQueries } from '#operator/queries/operator-queries.ts'
 import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
 import { operatorContract } from './operator-contract.ts'
 import { oddInputsContract } from './unusual-inputs-contract.ts'
+import { usagePagesContract } from './usage-pages-contract.ts'
 
 operatorContract('operators on SQLite', openTemporaryStore)
 
@@ -10,3 +11,4 @@ operatorContract('operators on SQLite, beside requests', async () => {
   return { ...opened, beside: clock => new OperatorQueries(`sqlite:${opened.path}`, { clock }) }
 })
 oddInputsContract('odd inputs on SQLite', openTemporaryStore)
+usagePagesContract('pages of usage on SQLite, while charges arrive', openTemporaryStore)

@@ -15,7 +15,10 @@ const log = { info() {}, warn() {}, error() {} }
 /** An input that each operation takes, so that one odd member is what is refused. */
 const inputs: Record<OperatorOperation, Record<string, unknown>> = {
   overview: { from: '2026-01-01', to: '2027-01-01' },
-  usage: { by: ['customer'], customer: 'ada', model: 'm', from: '2026-01-01', to: '2027-01-01', limit: 5, after: '0' },
+  usage: {
+    ...{ by: ['customer'], customer: 'ada', model: 'm', from: '2026-01-01', to: '2027-01-01', limit: 5 },
+    after: '5.0.2027-01-01.0',
+  },
   customers: {
     ...{ search: 'a', state: 'active', sort: 'name', order: 'up', from: '2026-01-01', to: '2027-01-01', limit: 5 },
     after: '0',
@@ -62,7 +65,16 @@ const oddTexts = [
   ],
   ...['=cmd', '-1', '+1', '1e3', '0x10', '１', '.5', '5.', '0', '0.0000001', '1000000.000001', 'NaN', 'Infinity'],
   ...['9'.repeat(9), '9'.repeat(15), '9'.repeat(30), '2026-02-30', '0000-01-01', '0001-01-01', '9999-12-31', '-1 x'],
-  ...['999999999999999 \u0000', '9999-12-31 999999999', '0001-01-01 0', 'null', 'ada', 'j', 'p', '0xabc'],
+  ...[
+    '999999999999999 \u0000',
+    '5.0.9999-12-31.9999-12-31.999999999',
+    '5.0.0001-01-01.0',
+    'null',
+    'ada',
+    'j',
+    'p',
+    '0xabc',
+  ],
 ]
 const oddValues: readonly unknown[] = [
   ...oddTexts,
