@@ -11,7 +11,7 @@ import {
   resumeCustomer,
   suspendCustomer,
 } from './customer-acts.ts'
-import { customer, customerNamed, customers } from './customers.ts'
+import { customer, customers, withId } from './customers.ts'
 import { entries } from './entries.ts'
 import { jobs, refundJob } from './jobs.ts'
 import { limits, unblock } from './limits.ts'
@@ -48,7 +48,7 @@ const runs: Runs = {
   entries,
   request,
   limits,
-  usage: async (context, order) => usage(context, await withId(context, order)),
+  usage,
   acts: async (context, order) => actsOf(context, await withId(context, order)),
   'customer.create': createCustomer,
   'customer.change': changeCustomer,
@@ -65,15 +65,6 @@ const runs: Runs = {
   'operator.role': changeRole,
   'operator.remove': removeOperator,
   'operator.reset': resetOperator,
-}
-
-/** Replaces anything that identifies a customer, such as a name, by the customer's id. */
-async function withId<Asked extends { customer?: string | undefined }>(
-  context: OperatorContext,
-  asked: Asked,
-): Promise<Asked> {
-  if (asked.customer === undefined) return asked
-  return { ...asked, customer: (await customerNamed(context.store, asked.customer)).id }
 }
 
 const isRead = (name: OperatorOperation): name is OperatorRead => Object.hasOwn(operatorReads, name)

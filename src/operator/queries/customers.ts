@@ -120,6 +120,15 @@ export async function customerNamed({ read }: Reading, text: string): Promise<St
   return only
 }
 
+/** Replaces anything that identifies a customer, such as a name, by the customer's id. */
+export async function withId<Asked extends { customer?: string | undefined }>(
+  { store }: OperatorContext,
+  asked: Asked,
+): Promise<Asked> {
+  if (asked.customer === undefined) return asked
+  return { ...asked, customer: (await customerNamed(store, asked.customer)).id }
+}
+
 const customersWhere = (read: Store['read'], where: RawBuilder<unknown>) =>
   sql<StoredCustomer>`SELECT ${columns} FROM account a LEFT JOIN customer c ON c.account = a.id
     WHERE ${where} ORDER BY a.id LIMIT ${shownNamesakes}`.execute(read)

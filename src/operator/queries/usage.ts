@@ -3,6 +3,7 @@ import { dayMs, dayOfText, textOfDay } from '#contract/time.ts'
 import { inFilter, type KindRow, type SumFilter, type SumRow, sumsOf } from '#ledger/accounts/day-sums.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { refuse } from '../operator-refused.ts'
+import { withId } from './customers.ts'
 import type { OperatorContext } from './operator-context.ts'
 import { kindSums, rangeOf, shownSums, sumColumns } from './sums.ts'
 import type { OperatorAnswer, OperatorOrder } from './wire.ts'
@@ -49,7 +50,7 @@ interface Next extends Place {
 /** The highest charges first; if grouped by day, those of the newest day first. */
 export async function usage(context: OperatorContext, order: OperatorOrder<'usage'>): Promise<OperatorAnswer<'usage'>> {
   const { store } = context
-  const { limit, model, customer } = order
+  const { limit, model, customer } = await withId(context, order)
   const newest = await newestEntry(store)
   const next = order.after === undefined ? null : nextOf(order.after, newest)
   const range = rangeOf(next ? { from: order.from, to: next.to } : order, context.clock.now())

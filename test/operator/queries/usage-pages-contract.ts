@@ -80,6 +80,17 @@ export function usagePagesContract(name: string, open: () => Promise<OpenedStore
       expect(cells.reduce((sum, [, , charged]) => sum + (parseUsd(charged ?? '') ?? -1n), 0n)).toBe(260n)
     })
 
+    test('a file of one customer takes what a list takes, such as a name', async () => {
+      await callOperator(context, 'customer.change', { customer: 'bob', name: 'Bob & Co' }, 'a test')
+      let text = ''
+      for await (const piece of csvOf(context, 'usage', { by: ['model'], customer: 'bob & co', limit: 50 }))
+        text += piece
+      expect(text.split('\r\n').map(line => line.split(',').slice(0, 3).join())).toEqual([
+        'model,requests,chargedUsd',
+        ...['n,1,0.000020', ',0,0.000000', ''],
+      ])
+    })
+
     test('a list into which older entries have come is refused, and says what to do', async () => {
       const { next } = await ask({ by: ['customer'], limit: 1 })
       const [until, ...rest] = (next ?? '').split('.')
