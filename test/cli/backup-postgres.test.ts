@@ -127,7 +127,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect(await runCommand(['backup', file, '--with-secret', ...nowhere], withoutSecret(source))).toEqual({
       ...{ code: 1, stdout: '' },
       stderr:
-        'The service’s secret is missing. Set the same FAREBOX_SECRET as the service, or give its folder with `--data`.\n',
+        'The service’s secret is missing. Set the same FAREBOX_SECRET as the service, give its folder with `--data`, or set FAREBOX_CONFIG to its farebox.yaml.\n',
     })
     await folderSecrets(other)
     const wrong = await runCommand(['backup', file, '--with-secret', ...nowhere], withoutSecret(source))

@@ -249,3 +249,27 @@ test('the secrets are those of the configuration, where it names them', async ()
   expect((await keys(env, 'rotate-secret')).stderr).toContain('Put a new one before the current one in `secrets`')
   expect(existsSync(dataFolder(root).secret)).toBe(false)
 })
+
+test.each([
+  ['in the folder', 'farebox.yaml', 'data: .'],
+  ['beside the folder', '../farebox.yaml', 'data: ./ours'],
+  ['in FAREBOX_CONFIG', '../elsewhere.yaml', `data: $\{OURS}`],
+])('`--data` uses the secrets of the configuration %s', async (_, name, data) => {
+  const ours = join(root, 'ours')
+  const [file, secret] = [join(ours, name), 'a secret of a variable that has no usual name']
+  await mkdir(join(ours, 'service'), { recursive: true })
+  const store = await openStore(`sqlite:${dataFolder(ours).database}`)
+  await store.close()
+  const text = `${data}\ndatabase: $\{NOT_SET}\nsecrets: ['$\{SECRET_OF_OURS}']\n`
+  await writeFile(file, text)
+  const env = { OURS: ours, FAREBOX_CONFIG: file.includes('elsewhere') ? file : '', SECRET_OF_OURS: secret }
+  const keys = (given: NodeJS.ProcessEnv, ...args: string[]) => runCommand(['keys', ...args, '--data', ours], given)
+  expect(await keys(env, 'create', '--usd', '1')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^fb_/) })
+  const unset = await keys({ ...env, SECRET_OF_OURS: undefined }, 'create', '--usd', '1')
+  expect(unset.stderr).toMatch(/SECRET_OF_OURS is not set.* same value/)
+  // One of another service is not used.
+  await writeFile(file, text.replace(data, 'data: ./another'))
+  const other = await keys(env, 'create', '--usd', '1')
+  expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('set FAREBOX_CONFIG to that file')])
+  expect(existsSync(dataFolder(ours).secret)).toBe(false)
+})

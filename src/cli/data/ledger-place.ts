@@ -70,7 +70,7 @@ export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
   if (ledger.database.engine === 'postgres') {
     throw new CliError(
       'The service’s secret is missing.',
-      'Set the same FAREBOX_SECRET as the service, or give its folder with `--data`.',
+      'Set the same FAREBOX_SECRET as the service, give its folder with `--data`, or set FAREBOX_CONFIG to its farebox.yaml.',
     )
   }
   throw existsSync(ledger.database.path) ? secretMissing(ledger.folder) : noService(ledger)
@@ -80,7 +80,7 @@ export async function requireSecrets(ledger: LedgerPlace): Promise<Secrets> {
 const secretMissing = ({ root, secret }: DataFolder): CliError =>
   new CliError(
     `The secret of the ledger in ${root} is missing.`,
-    `Put the former service’s secret into ${secret} or FAREBOX_SECRET. Only if it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
+    `Put the former service’s secret into ${secret} or FAREBOX_SECRET. If its farebox.yaml has \`secrets\`, set FAREBOX_CONFIG to that file. Only if it is lost, run \`farebox keys rotate-secret --break-keys\`.`,
   )
 
 /** Reads a snapshot of the ledger, while a service writes. The caller closes it. */

@@ -1,6 +1,6 @@
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { CliError } from '../command.ts'
-import { configPath, defaultDataFolder, readFileIfThere } from './data-folder.ts'
+import { configPath, type DataFolder, defaultConfig, defaultDataFolder, readFileIfThere } from './data-folder.ts'
 import type { Secrets } from './folder-secrets.ts'
 import { type LedgerPlace, ledgerPlaceOf } from './ledger-place.ts'
 
@@ -12,17 +12,39 @@ type Environment = Readonly<Record<string, string | undefined>>
  * otherwise invalid configuration does not block access to the ledger.
  */
 export async function servicePlaceOf(data: string | undefined, env: Environment): Promise<LedgerPlace> {
-  if (data !== undefined) return ledgerPlaceOf(data, env)
+  if (data !== undefined) {
+    const place = await ledgerPlaceOf(data, env)
+    return { ...place, ...(await secretsFor(place.folder, env)) }
+  }
   const path = configPath(undefined, env)
   const text = await readFileIfThere(path)
   if (text === null) return ledgerPlaceOf(defaultDataFolder, env)
-  const { folder, database, secrets } = await settingsIn(path, text, env)
+  const { secrets, ...places } = await settingsIn(path, text)
+  const { data: folder, database } = await filledIn(path, places, env)
   const place = await ledgerPlaceOf(
     resolve(dirname(path), folder),
     database === undefined ? env : { ...env, DATABASE_URL: database },
   )
-  return secrets === undefined ? place : { ...place, configured: () => secretsIn(path, secrets, env) }
+  return { ...place, ...configuredBy(path, secrets, env) }
 }
+
+/**
+ * Returns the secrets of the configuration whose `data` is this folder: the one that `farebox serve` would use here, or
+ * one beside or in the folder. A configuration that is invalid belongs to no folder.
+ */
+async function secretsFor({ root }: DataFolder, env: Environment): Promise<Pick<LedgerPlace, 'configured'>> {
+  const beside = [dirname(root), root].map(folder => join(folder, defaultConfig))
+  for (const path of new Set([configPath(undefined, env), ...beside].map(each => resolve(each)))) {
+    const text = await readFileIfThere(path).catch(() => null)
+    const read = text === null ? null : await settingsIn(path, text).catch(() => null)
+    const places = read && (await filledIn(path, { data: read.data }, env).catch(() => null))
+    if (places && resolve(dirname(path), places.data) === root) return configuredBy(path, read.secrets, env)
+  }
+  return {}
+}
+
+const configuredBy = (path: string, secrets: unknown, env: Environment): Pick<LedgerPlace, 'configured'> =>
+  secrets === undefined ? {} : { configured: () => secretsIn(path, secrets, env) }
 
 /** Only commands that need the secrets need their variables. */
 async function secretsIn(path: string, secrets: unknown, env: Environment): Promise<Secrets> {
@@ -37,7 +59,13 @@ async function secretsIn(path: string, secrets: unknown, env: Environment): Prom
   throw new CliError(`${path}: ${sentence}`, 'Set it to the same value as for the service.')
 }
 
-async function settingsIn(path: string, text: string, env: Environment) {
+interface Places {
+  data: string
+  database?: string | undefined
+}
+
+/** Variables in the settings are not filled in yet. */
+async function settingsIn(path: string, text: string): Promise<Places & { secrets: unknown }> {
   const { YamlFile } = await import('#service/config/yaml-file.ts')
   const wrong = () =>
     new CliError(`${path} cannot be read.`, `Run \`farebox serve --check\`, or give the folder with \`--data\`.`)
@@ -50,15 +78,18 @@ async function settingsIn(path: string, text: string, env: Environment) {
   const settings = typeof value === 'object' && value !== null ? value : {}
   const { data = defaultDataFolder, database, secrets } = settings as Record<string, unknown>
   if (typeof data !== 'string' || (database !== undefined && typeof database !== 'string')) throw wrong()
-  if (!`${data}${database}`.includes('${')) return { folder: data, database, secrets }
+  return { data, database, secrets }
+}
+
+async function filledIn(path: string, places: Places, env: Environment): Promise<Places> {
+  if (!`${places.data}${places.database}`.includes('${')) return places
   const { fillIn } = await import('#service/config/read-config.ts')
-  const filled = fillIn({ data, database }, env)
+  const filled = fillIn({ ...places }, env)
   const [fault] = filled.faults
   if (fault)
     throw new CliError(
       `${path}: ${fault.sentence}`,
       'Set it to the same value as for the service, or give the folder with `--data`.',
     )
-  const { data: folder, database: place } = filled.value as { data: string; database?: string }
-  return { folder, database: place, secrets }
+  return filled.value as unknown as Places
 }
