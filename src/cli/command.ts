@@ -194,7 +194,7 @@ function explain(error: unknown, options: ParseArgsOptionsConfig): string {
 
 const otherFolder = 'or choose another folder: `--data DIR`, or FAREBOX_DATA for the files of an assistant.'
 
-/** What the user can fix about a folder or disk, by the system error's code. */
+/** What the user can fix about a folder or disk, by the system error's code, or by what `whyNoFolder` found. */
 const sentences: Readonly<Record<string, (path: string) => [sentence: string, nextStep: string]>> = {
   EACCES: path => [`You don’t have permission for ${path}.`, `Give this user read and write access, ${otherFolder}`],
   EPERM: path => [`You don’t have permission for ${path}.`, `Give this user read and write access, ${otherFolder}`],
@@ -202,6 +202,7 @@ const sentences: Readonly<Record<string, (path: string) => [sentence: string, ne
   ENOTDIR: path => [`${fileAbove(path)} is a file, but must be a folder.`, `Move it away, ${otherFolder}`],
   EROFS: path => [`${path} is on a read-only disk.`, `Make it writable, ${otherFolder}`],
   ENOSPC: path => [`The disk of ${path} is full.`, `Free some space, ${otherFolder}`],
+  'no new folders': path => [`The system creates no folder at ${path}.`, `Check the path, ${otherFolder}`],
 }
 
 /** The path's own parent that is a file instead of a folder. */
@@ -231,13 +232,13 @@ const damagedDatabase = ({ message }: Error): CliError =>
 const databaseCodes: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' }
 
 /** Node reports a folder that cannot be created recursively as missing, whatever the reason is. */
-function whyNoFolder(path: string): string | undefined {
+function whyNoFolder(path: string): string {
   for (let at = dirname(path); ; at = dirname(at)) {
     try {
       accessSync(at, constants.W_OK)
-      return undefined
+      return 'no new folders'
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
+      const { code = 'no new folders' } = error as NodeJS.ErrnoException
       if (code !== 'ENOENT' || dirname(at) === at) return code
     }
   }

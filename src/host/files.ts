@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { existsSync, mkdirSync } from 'node:fs'
+import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
@@ -7,12 +8,33 @@ const ownerOnlyFolder = 0o700
 /** Creates a folder and its parents, readable only by their owner. Once this resolves, it survives a power loss. */
 export async function makeFolder(path: string): Promise<void> {
   const folder = resolve(path)
-  const first = await mkdir(folder, { recursive: true, mode: ownerOnlyFolder })
+  const isThere = await stat(folder).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+  const first = isThere ? undefined : createFolders(folder, ownerOnlyFolder)
   if (first === undefined) return
   for (let made = folder; ; made = dirname(made)) {
     await syncFolder(dirname(made))
     if (made === first || made === dirname(made)) return
   }
+}
+
+/**
+ * Creates a folder and its parents, and returns the first one that was missing. The first is created without
+ * `recursive`: below /proc, where every new name stays missing, `recursive` would try forever.
+ */
+export function createFolders(path: string, mode?: number): string | undefined {
+  let first = resolve(path)
+  while (!existsSync(dirname(first)) && dirname(first) !== first) first = dirname(first)
+  try {
+    mkdirSync(first, { mode })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
+    return mkdirSync(path, { recursive: true, mode })
+  }
+  mkdirSync(path, { recursive: true, mode })
+  return first
 }
 
 /** Makes names in a folder durable: files that were created, renamed or linked there. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   fsyncSync,
   linkSync,
@@ -26,12 +27,29 @@ export const defaultStateFolder = (): string => join(homedir(), '.farebox')
 /** Creates a folder and its parents so that they survive a power loss. */
 export function ensurePrivateFolder(folder: string): void {
   const path = resolve(folder)
-  const first = mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })
+  const first = createFolders(path)
   if (first === undefined) return
   for (let made = path; ; made = dirname(made)) {
     syncFolder(dirname(made))
     if (made === first || made === dirname(made)) return
   }
+}
+
+/**
+ * Returns the first folder that was missing. It is created without `recursive`: below /proc, where every new name stays
+ * missing, `recursive` would try forever.
+ */
+function createFolders(path: string): string | undefined {
+  let first = path
+  while (!existsSync(dirname(first)) && dirname(first) !== first) first = dirname(first)
+  try {
+    mkdirSync(first, { mode: ownerOnlyFolder })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
+    return mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })
+  }
+  mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })
+  return first
 }
 
 /**

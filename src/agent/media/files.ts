@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
+import { lstat, readFile, realpath } from 'node:fs/promises'
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { appendTo, dropPart, finishPart } from '#client/download/part-file.ts'
 import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-type.ts'
+import { makeFolder } from '#host/files.ts'
 import type { FileStore, MediaKind, SavedFile } from '#toolkit/tool-context.ts'
 import type { ToolFailure } from '#toolkit/tool-failure.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
@@ -119,7 +120,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
   /** Returns the output folder, created if missing. */
   async outputFolder(): Promise<string> {
     try {
-      await mkdir(this.#folders.output, { recursive: true, mode: 0o700 })
+      await makeFolder(this.#folders.output)
       const folder = await realpath(this.#folders.output)
       this.#swept ??= this.#sweep(folder)
       await this.#swept

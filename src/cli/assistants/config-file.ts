@@ -7,7 +7,6 @@ import {
   existsSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readlinkSync,
@@ -18,6 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { createFolders } from '#host/files.ts'
 import { CliError, fileFailure } from '../command.ts'
 
 /** A client's configuration as it was read. */
@@ -112,7 +112,7 @@ export function writeConfig(file: ConfigFile, text: string): void {
   requireUnchanged(file)
   const fresh = `${file.target}.${randomUUID()}.new`
   try {
-    mkdirSync(dirname(file.target), { recursive: true })
+    createFolders(dirname(file.target))
     writeSynced(fresh, text)
     if (file.text !== null) keepRights(file.target, fresh)
     requireUnchanged(file)
