@@ -76,7 +76,10 @@ export function ModelsPage(): JSX.Element {
   return (
     <>
       <RefusedNote refused={models.problem.value} />
-      <p class="quiet">Figures for this process, since it started or its upstreams changed.</p>
+      <p class="quiet">
+        Health and figures of the process that answered, since it started or its upstreams changed. With several
+        workers, each has its own, and any of them may answer.
+      </p>
       {tried.value && <Made key={tried.value.made?.base64} tried={tried.value} />}
       <Table
         caption="Models and their engines"
