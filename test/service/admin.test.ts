@@ -44,6 +44,17 @@ test('a wrong token makes nothing, and guessing is blocked', async () => {
   expect(await service.store.read.selectFrom('account').selectAll().execute()).toEqual([])
 })
 
+test.each([
+  ['the address itself, as of a command on its machine', '192.0.2.7', {}, 200],
+  ['another address', '192.0.2.8', {}, 403],
+  ['the address itself, through a proxy there', '192.0.2.7', { 'x-forwarded-for': ['192.0.2.8'] }, 403],
+])('on an address that is not loopback, commands come from %s', async (_, remoteAddress, headersDistinct, status) => {
+  const incoming = { socket: { remoteAddress, localAddress: '192.0.2.7', localPort: 8402 }, headersDistinct }
+  const sent = { method: 'POST', headers: { authorization: `Bearer ${adminToken}` }, body: '{}' }
+  for (const path of ['/admin/v1/proof?challenge=one', '/admin/v1/ledger'])
+    expect((await service.service.app.request(path, sent, { incoming })).status).toBe(status)
+})
+
 test('a command with the token can tell the service from another program, without sending the token', async () => {
   const listener = await Listener.open({ host: '127.0.0.1', port: 0 })
   listener.serve((request, bindings) => service.service.app.fetch(request, bindings))

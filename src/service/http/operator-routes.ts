@@ -136,8 +136,8 @@ export const probeWriteEveryMs = 1_000
 const leastFreeBytes = 16 * 1024 * 1024
 
 /**
- * Lets an operator's commands reach a running service, because only one process may own a SQLite folder. Only on
- * loopback, with a token next to the data that only its owner can read.
+ * Lets an operator's commands reach a running service, because only one process may own a SQLite folder. Only from this
+ * machine, with a token next to the data that only its owner can read.
  */
 export interface Admin {
   token: string
@@ -225,7 +225,7 @@ export async function answerAdmin(
   admin: Admin,
 ): Promise<Response> {
   // A proxy on this machine has the machine's address, and no command comes through a proxy.
-  if (exchange.isForwarded || !isLoopback(exchange.address)) throw forbidden()
+  if (exchange.isForwarded || !(isLoopback(exchange.address) || isFromItself(socket))) throw forbidden()
   const { pathname, searchParams } = new URL(request.url)
   const command = pathname.slice(adminPath.length)
   if (command === proofCommand) {
@@ -319,6 +319,10 @@ function read<Name extends CommandName>(command: Name, text: string): Body<Name>
 }
 
 const isLoopback = (address: string): boolean => address === '::1' || /^(::ffff:)?127\./.test(address)
+
+/** A service may listen only on another address of its machine; a command there comes from that same address. */
+const isFromItself = (socket: Socket | undefined): boolean =>
+  socket?.remoteAddress !== undefined && socket.remoteAddress === socket.localAddress
 
 export interface Figures {
   metrics: Pick<ServiceMetrics, 'text' | 'contentType'>
