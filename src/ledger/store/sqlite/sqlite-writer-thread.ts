@@ -7,7 +7,7 @@ import { openForWriting } from './connection.ts'
 import { deadHoldsEnder } from './end-dead-holds.ts'
 import { entryFolder } from './fold-entries.ts'
 import { knownRows } from './work.ts'
-import type { WriterAnswer, WriterData, WriterRequest } from './writer.ts'
+import { listOf, type WriterAnswer, type WriterData, type WriterRequest } from './writer-messages.ts'
 
 if (parentPort) serve(parentPort, workerData as WriterData)
 
@@ -43,7 +43,7 @@ function answerer(database: DatabaseSync): (request: Exclude<WriterRequest, { as
   const endHolds = deadHoldsEnder(database)
   return request => {
     try {
-      if (request.ask === 'commit') return { answer: 'outcomes', results: commit(request.units) }
+      if (request.ask === 'commit') return { answer: 'outcomes', list: listOf(commit(request.units)) }
       if (request.ask === 'prune') return { answer: 'done', rows: prune(request.slice, request.rows) }
       if (request.ask === 'fold') {
         fold(request.fold)

@@ -7,7 +7,8 @@ import type { EntryFold } from '../entry-fold.ts'
 import { LearntBalances } from '../known-balances.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
-import type { Failed, UnitResult } from './batch.ts'
+import type { Failed } from './batch.ts'
+import { resultsIn, type WriterAnswer, type WriterData, type WriterRequest } from './writer-messages.ts'
 
 /** One call of `commit`: its units may be sent in several batches. */
 interface Call {
@@ -189,7 +190,7 @@ export class SqliteWriter {
 }
 
 function settleBatch(batch: readonly Waiting[], answer: WriterAnswer, balances: LearntBalances): void {
-  const results: readonly UnitResult[] = answer.answer === 'outcomes' ? answer.results : []
+  const results = answer.answer === 'outcomes' ? resultsIn(answer.list) : []
   for (const [position, { call, index }] of batch.entries()) {
     const result = results[position]
     if (!result) call.reject(outcomeUnknown())
@@ -251,21 +252,3 @@ const queueFull = (): StoreError =>
     'queue_full',
     `More than ${queuedUnits} units are waiting to be written, so the disk cannot keep up; try again later.`,
   )
-
-/** One request at a time; each is answered by one message. */
-export type WriterRequest =
-  | { ask: 'commit'; units: readonly Unit[] }
-  | { ask: 'prune'; slice: PruneSlice; rows: number }
-  | { ask: 'fold'; fold: EntryFold }
-  | { ask: 'endHolds'; owner: string; atMs: number }
-  | { ask: 'close' }
-
-export type WriterAnswer =
-  | { answer: 'ready' }
-  | { answer: 'outcomes'; results: UnitResult[] }
-  | { answer: 'done'; rows: number }
-  | { answer: 'failed'; message: string }
-
-export interface WriterData {
-  path: string
-}
