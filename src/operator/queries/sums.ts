@@ -21,10 +21,24 @@ const mostCharged = 10
 const sumOf = (kind: string, sign = ''): string =>
   `CAST(coalesce(${sign}sum(CASE WHEN kind = '${kind}' THEN effect_usd END), 0) AS bigint)`
 
-/** The columns of a query on `day_sum`. */
-export const sumColumns = sql.raw(`CAST(coalesce(sum(requests), 0) AS bigint) AS requests,
-  ${sumOf('CHARGE', '-')} AS charged_usd, ${sumOf('REFUND')} AS refunded_usd, ${sumOf('WRITE_OFF')} AS written_off_usd,
-  ${sumOf('STAKING')} AS staking_usd, ${sumOf('TOP_UP')} AS topped_up_usd, ${sumOf('GRANT')} AS granted_usd`)
+const sumExpressions: Readonly<Record<keyof SumRow, string>> = {
+  requests: 'CAST(coalesce(sum(requests), 0) AS bigint)',
+  charged_usd: sumOf('CHARGE', '-'),
+  refunded_usd: sumOf('REFUND'),
+  written_off_usd: sumOf('WRITE_OFF'),
+  staking_usd: sumOf('STAKING'),
+  topped_up_usd: sumOf('TOP_UP'),
+  granted_usd: sumOf('GRANT'),
+}
+
+/** The columns of a query on `day_sum`, with a prefix if a query has two kinds of sums. */
+export const sumColumnsAs = <Prefix extends string>(prefix: Prefix): RawBuilder<unknown> =>
+  sql.raw(
+    Object.entries(sumExpressions)
+      .map(([name, expression]) => `${expression} AS ${prefix}${name}`)
+      .join(),
+  )
+export const sumColumns = sumColumnsAs('')
 
 /** Null if an account has no row. */
 type MaybeSumRow = { [Column in keyof SumRow]: SumRow[Column] | null }
@@ -67,14 +81,15 @@ export async function sumsWithin(reading: Reading, filter: SumFilter, models: nu
 }
 
 /** Groups by kind first, so that `sumColumns` adds up only a few rows. `source` has the columns of `day_sum`. */
-export const kindSums = (source: RawBuilder<unknown>, columns: string): RawBuilder<unknown> => sql`SELECT
-  ${sql.raw(columns)}, kind, CAST(sum(effect_usd) AS bigint) AS effect_usd, CAST(sum(requests) AS bigint) AS requests,
-  CAST(sum(entries) AS bigint) AS entries
-  FROM ${source} GROUP BY ${sql.raw(columns)}, kind`
+export function kindSums(source: RawBuilder<unknown>, columns: readonly string[] = []): RawBuilder<unknown> {
+  const by = sql.raw([...columns, 'kind'].join())
+  return sql`SELECT ${by}, CAST(sum(effect_usd) AS bigint) AS effect_usd, CAST(sum(requests) AS bigint) AS requests,
+    CAST(sum(entries) AS bigint) AS entries FROM ${source} GROUP BY ${by}`
+}
 
 async function sumsByCustomer({ read }: Reading, filter: SumFilter, limit: number) {
   const { rows } = await sql<SumRow & { account: string; name: string | null }>`SELECT s.*, c.name FROM
-    (SELECT account, ${sumColumns} FROM (${kindSums(sql`day_sum WHERE ${inFilter(filter)}`, 'account')}) k GROUP BY account
+    (SELECT account, ${sumColumns} FROM (${kindSums(sql`day_sum WHERE ${inFilter(filter)}`, ['account'])}) k GROUP BY account
       ORDER BY charged_usd DESC, account LIMIT ${limit}) s
     LEFT JOIN customer c ON c.account = s.account ORDER BY s.charged_usd DESC, s.account`.execute(read)
   return rows.map(({ account, name, ...row }) => ({ customer: account, name, ...shownSums(row) }))

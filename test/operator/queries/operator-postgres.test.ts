@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '#contract/time.ts'
+import { LedgerWatch } from '#ledger/ledger-watch.ts'
+import { callOperator } from '#operator/queries/call-operator.ts'
 import { OperatorQueries } from '#operator/queries/operator-queries.ts'
+import { account, mustCommit, nowMs, topUp } from '../../ledger/store/sample-ops.ts'
 import { query } from '../../postgres/cluster.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
@@ -30,5 +33,27 @@ withPostgres('on a server of its own', cluster => {
     }
   })
   oddInputsContract('odd inputs on PostgreSQL', () => openSchemaStore(cluster()))
+
+  test('an entry that another process commits late is not added to a list that has begun', async () => {
+    const { store, tamper, dispose } = await openSchemaStore(cluster())
+    const clock = { now: () => nowMs }
+    const log = { info() {}, warn() {}, error() {} }
+    const context = { store, clock, ledger: new LedgerWatch({ store, clock, log }) }
+    const page = (after?: string) => callOperator(context, 'usage', { by: ['customer'], limit: 1, after }, 'a test')
+    try {
+      await mustCommit(store, account('ada'), account('bob'), topUp(9n, 'a', 'ada'))
+      // The other process has its number already.
+      await tamper("SELECT nextval(pg_get_serial_sequence('entry', 'seq'))")
+      await mustCommit(store, topUp(9n, 'b', 'bob'))
+      const { next } = await page()
+      await tamper(`INSERT INTO entry (seq, id, kind, account, debit, credit, amount, posted_after, ref, line, created_at_ms)
+        SELECT seq + 1, 'late', kind, account, debit, credit, amount, posted_after + 9, 'late', 0, created_at_ms
+        FROM entry WHERE account = 'ada'`)
+      await expect(page(next ?? '')).rejects.toThrow('This list changed while it was read. Start again from its beginning.')
+    } finally {
+      await dispose()
+    }
+  })
+
   usagePagesContract('pages of usage on PostgreSQL, while charges arrive', () => openSchemaStore(cluster()))
 })

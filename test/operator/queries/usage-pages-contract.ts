@@ -96,7 +96,7 @@ export function usagePagesContract(name: string, open: () => Promise<OpenedStore
       const [until, ...rest] = (next ?? '').split('.')
       const other = [Number(until) - 1, ...rest].join('.')
       await expect(ask({ by: ['customer'], limit: 1, after: other })).rejects.toThrow(
-        'This list has changed. Start again at its first page.',
+        'This list changed while it was read. Start again from its beginning.',
       )
     })
   })
