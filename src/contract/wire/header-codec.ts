@@ -34,7 +34,7 @@ export const textHeader: Make<string> = (name, when) => ({
   name,
   when,
   schema: { type: 'string' },
-  format: value => value.replace(controlCharacters, ' ').replace(beyondLatin, '?'),
+  format: value => (headerText.test(value) ? value : value.replace(controlCharacters, ' ').replace(beyondLatin, '?')),
   parse: text => (text.length <= headerBytes && headerText.test(text) ? text : null),
 })
 
