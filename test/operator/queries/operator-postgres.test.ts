@@ -49,7 +49,9 @@ withPostgres('on a server of its own', cluster => {
       await tamper(`INSERT INTO entry (seq, id, kind, account, debit, credit, amount, posted_after, ref, line, created_at_ms)
         SELECT seq + 1, 'late', kind, account, debit, credit, amount, posted_after + 9, 'late', 0, created_at_ms
         FROM entry WHERE account = 'ada'`)
-      await expect(page(next ?? '')).rejects.toThrow('This list changed while it was read. Start again from its beginning.')
+      await expect(page(next ?? '')).rejects.toThrow(
+        'This list changed while it was read. Start again from its beginning.',
+      )
     } finally {
       await dispose()
     }
