@@ -79,9 +79,10 @@ export function resumeJobs(agent: JobContext): { once(): void; stop(): void } {
   return {
     once() {
       if (isBegun || agent.pays === 'nothing') return
-      isBegun = true
       const started = { afterMs: beganMs - resumedJobMs, beforeMs: beganMs }
-      for (const { jobId, kind } of jobRows.running(agent.client.address.baseUrl, started, resumedJobs)) {
+      const running = jobRows.running(agent.client.address.baseUrl, started, resumedJobs)
+      isBegun = true
+      for (const { jobId, kind } of running) {
         // Callers that wait for it get the error.
         followJob(agent, { jobId, kind }, waiting).catch(() => {})
       }

@@ -38,10 +38,11 @@ export function toolContext(agent: OpenAgent, invocation: Invocation): ToolConte
   const asked: Asked = { agent, signal, whenDelivered, called, waits, files: () => files.noted() }
   const worded: Worded = (isPaid, run) => inOurWords(agent, isPaid, signal, run)
   // The first call that may find a job resumes those that earlier processes left.
-  const resuming: Worded = (isPaid, run) => {
-    agent.resumed.once()
-    return worded(isPaid, run)
-  }
+  const resuming: Worded = (isPaid, run) =>
+    worded(isPaid, async () => {
+      agent.resumed.once()
+      return run()
+    })
   const jobs = new Jobs(agent, { signal, report, whenDelivered }, job => deliverCall(asked, job, context))
   const context: ToolContext = {
     signal,

@@ -48,10 +48,8 @@ export const stateFileName = 'agent.db'
 const synchronousFull = 2
 
 function openDatabase(folder: string): DatabaseSync {
-  ensurePrivateFolder(folder)
   const path = join(folder, stateFileName)
-  // SQLite gives its WAL the database's file mode, so this protects both from other users.
-  ensurePrivateFile(path)
+  createIn(folder, path)
   // With several names for the file, each would have its own write-ahead log, and processes would not see each other's
   // writes.
   if (statSync(path).nlink > 1)
@@ -70,6 +68,29 @@ function openDatabase(folder: string): DatabaseSync {
   }
   database.close()
   throw unusable(path, 'it does not support a write-ahead log with full syncs')
+}
+
+function createIn(folder: string, path: string): void {
+  try {
+    ensurePrivateFolder(folder)
+    // SQLite gives its WAL the database's file mode, so this protects both from other users.
+    ensurePrivateFile(path)
+  } catch (error) {
+    const { code = 'no code' } = error as NodeJS.ErrnoException
+    const why = folderReasons[code] ?? `the system refused it (${code})`
+    throw unusable(path, why, 'Make that folder usable, or set FAREBOX_DATA to another one, then try again.', error)
+  }
+}
+
+/** Why a folder cannot have the records, by the system's code. */
+const folderReasons: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'its disk is read-only',
+  ENOSPC: 'its disk is full',
+  EEXIST: 'a file is in the place of the folder',
+  ENOTDIR: 'a file is in the place of the folder',
+  ENOENT: 'the system creates no folder there',
 }
 
 /** SQLite ignores its busy timeout while another process switches the same new file to WAL. */
