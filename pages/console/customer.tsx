@@ -161,7 +161,7 @@ const keyColumns: readonly Column<KeyView>[] = [
     show: ({ budget }) =>
       budget === null
         ? 'all of the customer’s credit'
-        : `${exact(budget.usedUsd)} of ${budget.usd === null ? 'any amount' : money(budget.usd)} ${periods[budget.period] ?? budget.period}`,
+        : `${money(budget.usedUsd)} of ${budget.usd === null ? 'any amount' : money(budget.usd)} ${periods[budget.period] ?? budget.period}`,
   },
   { name: 'Expires', show: ({ expiresAtMs }) => (expiresAtMs === null ? '–' : utcTime(expiresAtMs)) },
 ]

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { postJson, refusedOf } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
-import { count, exactUsd, utcTime } from '../kit/format.ts'
+import { count, usd, utcTime } from '../kit/format.ts'
 import { Choice, DayField, filterOf, Search } from '../kit/list.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { CopyText, Time } from '../kit/text.tsx'
@@ -108,7 +108,7 @@ function Audit(): JSX.Element {
         </button>
         <span role="status">
           {shown &&
-            `${shown.ok ? 'Everything adds up' : 'It does not add up'}: audited ${utcTime(shown.atMs)} in ${(shown.tookMs / 1_000).toFixed(1)} s. Drift ${exactUsd(shown.driftMicroUsd)} USD.`}
+            `${shown.ok ? 'Everything adds up' : 'It does not add up'}: audited ${utcTime(shown.atMs)} in ${(shown.tookMs / 1_000).toFixed(1)} s. Drift: ${usd(shown.driftMicroUsd)}.`}
         </span>
       </p>
       <RefusedNote refused={refused.value} />

@@ -5,7 +5,7 @@ import { place } from '../kit/router.ts'
 import { type Column, nothing } from '../kit/table.tsx'
 import { useCsv } from './csv-button.tsx'
 import { CustomerLink } from './list.tsx'
-import { exact, question, useLive } from './operator.ts'
+import { money, question, useLive } from './operator.ts'
 import { sumColumns } from './overview.tsx'
 import type { UsageView } from './wire.ts'
 
@@ -57,8 +57,8 @@ export function UsagePage(): JSX.Element {
       {csv.refusal}
       {page && (
         <p role="status">
-          In all {count(page.totals.requests)} requests, {exact(page.totals.chargedUsd)} USD charged and{' '}
-          {exact(page.totals.revenueUsd)} USD revenue
+          In all {count(page.totals.requests)} requests, {money(page.totals.chargedUsd)} charged and{' '}
+          {money(page.totals.revenueUsd)} revenue
           {filter.from === undefined && filter.to === undefined && ', in 30 days'}.
         </p>
       )}

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { RowBar } from '../kit/chart.tsx'
 import { DialogForm } from '../kit/dialog.tsx'
-import { exactUsd, usd, utcTime } from '../kit/format.ts'
+import { usd, utcTime } from '../kit/format.ts'
 import { type Column, nothing, Table } from '../kit/table.tsx'
 import { Words } from '../kit/text.tsx'
 import type { WalletData } from './wallet-data.ts'
@@ -90,7 +90,7 @@ function LowerCap({ cap, data, close }: { cap: CapState; data: WalletData; close
       submit={form => data.send('POST /api/caps', { name: cap.name, usd: String(form.get('usd') ?? '') })}
     >
       <label>
-        New amount in USD, at most {exactUsd(cap.amount)}
+        New amount, at most {usd(cap.amount)}
         <input type="text" name="usd" inputMode="decimal" autocomplete="off" required />
       </label>
       <p class="quiet">

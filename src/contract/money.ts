@@ -31,14 +31,14 @@ export function parseUsd(text: string): MicroUsd | null {
   return microUsd(sign ? -magnitude : magnitude)
 }
 
-/** Always six decimals, as in `X-Balance-Remaining`: `"4.230000"`. */
+/** Always six decimals, for programs and columns of numbers: `"4.230000"`, as in `X-Balance-Remaining`. */
 export function formatUsd(amount: bigint): string {
   const magnitude = amount < 0n ? -amount : amount
   const fraction = (magnitude % MICRO_PER_USD).toString().padStart(6, '0')
   return `${amount < 0n ? '-' : ''}${magnitude / MICRO_PER_USD}.${fraction}`
 }
 
-/** For display: `4.23 USD`, with at least two decimals and no trailing zeros beyond them. */
+/** For people, in a sentence: `4.23 USD`, with at least two decimals and no trailing zeros beyond them. */
 export function displayUsd(amount: bigint): string {
   return `${formatUsd(amount).replace(/(\.\d\d\d*?)0+$/, '$1')} USD`
 }

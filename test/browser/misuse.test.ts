@@ -145,7 +145,7 @@ withChromium('misused pages in a browser', browser => {
       await view.getByRole('button', { name: 'Lower the cap: One payment' }).click()
       await dialog.getByRole('textbox').fill(' 0.5 ')
       await dialog.getByRole('button', { name: 'Lower it' }).click()
-      await view.getByText('The cap "per payment" is 0.500000 USD').waitFor()
+      await view.getByText('The cap "per payment" is 0.50 USD').waitFor()
     }, 60_000)
   })
 

@@ -143,7 +143,7 @@ withChromium('an operator’s hour', browser => {
     await click(view.getByText('Back up and restore'))
     // What the stream held is freed with its lease.
     const shown = () => farebox('customers', 'show', account)
-    await expect.poll(shown, { timeout: 120_000, interval: 1_000 }).toContain('of which 0.000000 is')
+    await expect.poll(shown, { timeout: 120_000, interval: 1_000 }).toContain('of which 0.00 USD is')
     const ledger = await farebox('ledger', 'export')
     const commands = await view.locator('details .copy code').allInnerTexts()
     expect(commands.map(command => command.split(' ')[1])).toEqual(['backup', 'restore'])

@@ -22,7 +22,7 @@ describe.each([
     const made = await during(() => keys('create', '--usd', '5', ...limits, '--json'))
     const { keyId } = JSON.parse(made.stdout) as { keyId: string }
     expect((await during(() => keys('list'))).stdout).toContain(
-      'at most 2.500000 USD and 1.000000 of staking credit a month',
+      'at most 2.50 USD and 1.00 USD of staking credit a month',
     )
     expect((await during(() => keys('budget', keyId, '--budget-usd', '0', '--period', 'epoch'))).code).toBe(0)
     const changed = JSON.parse((await during(() => keys('list', '--json'))).stdout)

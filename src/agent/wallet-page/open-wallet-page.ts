@@ -1,4 +1,4 @@
-import { formatUsd } from '#contract/money.ts'
+import { displayUsd } from '#contract/money.ts'
 import { systemClock } from '#contract/time.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
 import {
@@ -141,7 +141,7 @@ function deciding({ ownerWallet, place, by, ...rest }: WalletPageOptions): Recor
       if (typeof name !== 'string' || typeof usd !== 'string') throw wrongForm()
       const cap = ownerWallet.lowerCap(name, usd.trim())
       return {
-        said: `The cap "${cap.of}" is ${formatUsd(cap.amountMicroUsd)} USD. A running \`farebox mcp\` uses it from its next call on; other processes need a restart.`,
+        said: `The cap "${cap.of}" is ${displayUsd(cap.amountMicroUsd)}. A running \`farebox mcp\` uses it from its next call on; other processes need a restart.`,
       }
     },
     async 'POST /api/stop'(): Promise<Notice> {

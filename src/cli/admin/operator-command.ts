@@ -1,3 +1,4 @@
+import { displayUsd, parseUsd } from '#contract/money.ts'
 import { type CommandIo, integerFlag } from '../command.ts'
 import { asJson } from '../output.ts'
 
@@ -38,6 +39,12 @@ export const shown = (value: string | null): string => (value === null ? '' : as
 
 /** The same without quotes, for ids, payers and names of models. */
 export const plain = (value: string | null): string => shown(value).slice(1, -1)
+
+/** Formats an amount of a query's answer for a sentence: `4.230000` becomes `4.23 USD`. */
+export function money(decimalUsd: string): string {
+  const amount = parseUsd(decimalUsd)
+  return amount === null ? `${decimalUsd} USD` : displayUsd(amount)
+}
 
 /** UTC, without saying so. */
 export const timeOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')

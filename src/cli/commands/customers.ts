@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { planNames } from '#contract/limits.ts'
-import { formatUsd, parseUsd } from '#contract/money.ts'
+import { displayUsd, parseUsd } from '#contract/money.ts'
 import { textOfDay } from '#contract/time.ts'
 import type { ActRow, OperatorAnswer } from '#operator/queries/wire.ts'
 import { operateBy } from '../admin/operator.ts'
 import {
   given,
+  money,
   notePage,
   pageOf,
   paging,
@@ -19,6 +20,7 @@ import {
 import { byWord, CliError, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { AnswerLost } from '../data/service-admin.ts'
 import { asJson } from '../output.ts'
+import { counted } from '../show/counted.ts'
 import { printTable } from '../show/table.ts'
 
 const name = 'farebox customers'
@@ -134,7 +136,7 @@ function sayRequests({ rows, next }: OperatorAnswer<'entries'>): string[] {
   return whole.map(([request, entries]) => {
     const chargedMicroUsd = entries.reduce((sum, { amountUsd }) => sum - (parseUsd(amountUsd) ?? 0n), 0n)
     const [{ atMs, model } = { atMs: 0, model: null }] = entries
-    return `request: ${plain(request)}  ${timeOf(atMs)}  ${plain(model)}  ${formatUsd(chargedMicroUsd)} USD`
+    return `request: ${plain(request)}  ${timeOf(atMs)}  ${plain(model)}  ${displayUsd(chargedMicroUsd)}`
   })
 }
 
@@ -149,13 +151,16 @@ function sayCustomer(page: OperatorAnswer<'customer'>): string[] {
     ['note', shown(customer.note)],
     ['state', `${customer.state}${since}`],
     ['plan', plan ?? 'as configured'],
-    ['balance', `${customer.balanceUsd} USD, of which ${customer.heldUsd} is held`],
+    ['balance', `${money(customer.balanceUsd)}, of which ${money(customer.heldUsd)} is on hold`],
     ['wallets', plain(wallets.join(', '))],
     [
       `${from} to ${to}`,
-      `${totals.requests} requests, ${totals.chargedUsd} USD charged, ${totals.refundedUsd} refunded`,
+      `${counted(totals.requests, 'request')}, ${money(totals.chargedUsd)} charged, ${money(totals.refundedUsd)} refunded`,
     ],
-    ...byModel.map(row => [`  ${plain(row.model)}`, `${row.requests} requests, ${row.chargedUsd} USD charged`]),
+    ...byModel.map(row => [
+      `  ${plain(row.model)}`,
+      `${counted(row.requests, 'request')}, ${money(row.chargedUsd)} charged`,
+    ]),
     ...keys.map(key => ['key', `${key.key}  ${key.prefix}…  ${key.state}  ${shown(key.label)}`]),
     ...limits.map(hit => [
       'limit',
@@ -199,9 +204,9 @@ async function credit(args: readonly string[], io: CommandIo): Promise<number> {
       ? new CliError(error.message, `Repeat it with \`--id ${id}\`; the credit is given only once.`)
       : error
   })
-  const balance = `the balance is ${answer.balanceUsd} USD (id ${answer.id}).`
+  const balance = `the balance is ${money(answer.balanceUsd)} (id ${answer.id}).`
   if (answer.isRepeated) return printed(values, io, answer, `${answer.customer} has this credit already; ${balance}`)
-  return printed(values, io, answer, `Credited ${usd} USD to ${answer.customer}; ${balance}`)
+  return printed(values, io, answer, `Credited ${money(usd)} to ${answer.customer}; ${balance}`)
 }
 
 async function refund(args: readonly string[], io: CommandIo): Promise<number> {
@@ -212,7 +217,7 @@ async function refund(args: readonly string[], io: CommandIo): Promise<number> {
     reason: required('`--reason`', values.reason),
   }
   const answer = await operate('customer.refund', order, values, io)
-  return printed(values, io, answer, `Refunded ${answer.refundedUsd} USD to ${answer.customer}.`)
+  return printed(values, io, answer, `Refunded ${money(answer.refundedUsd)} to ${answer.customer}.`)
 }
 
 async function suspend(args: readonly string[], io: CommandIo): Promise<number> {

@@ -3,7 +3,7 @@ import type { ListedKey } from '#access/keys/shown-key.ts'
 import { parseUsd } from '#contract/money.ts'
 import { textOfDay } from '#contract/time.ts'
 import { budgetOf, budgetOptions, openOperator } from '../admin/operator.ts'
-import { place, printed } from '../admin/operator-command.ts'
+import { money, place, printed } from '../admin/operator-command.ts'
 import { dropSecrets, rotateSecret } from '../admin/secrets.ts'
 import { byWord, CliError, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { servicePlaceOf } from '../data/service-place.ts'
@@ -203,6 +203,6 @@ const periods = { epoch: 'a day', month: 'a month', lifetime: 'in all' } as cons
 function limitsOf({ budget }: ListedKey): string {
   if (!budget) return ''
   const { usd, staking, period } = budget
-  const limits = [usd === null ? '' : `${usd} USD`, staking === null ? '' : `${staking} of staking credit`]
+  const limits = [usd === null ? '' : money(usd), staking === null ? '' : `${money(staking)} of staking credit`]
   return `at most ${limits.filter(Boolean).join(' and ')} ${periods[period]}`
 }

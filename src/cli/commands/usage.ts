@@ -1,6 +1,6 @@
 import type { OperatorInput } from '#operator/queries/wire.ts'
 import { checkInput, openOperator } from '../admin/operator.ts'
-import { given, place, text } from '../admin/operator-command.ts'
+import { given, money, place, text } from '../admin/operator-command.ts'
 import { type Command, type CommandIo, parseArguments, wrongValue } from '../command.ts'
 import { servicePlaceOf } from '../data/service-place.ts'
 import { asJson } from '../output.ts'
@@ -56,7 +56,7 @@ export const usageCommand: Command = {
         io.output,
       )
       io.output.note(
-        `${counted(rows.length, 'row')}: ${counted(totals.requests, 'request')}, ${totals.chargedUsd} USD charged, ${totals.revenueUsd} USD revenue.`,
+        `${counted(rows.length, 'row')}: ${counted(totals.requests, 'request')}, ${money(totals.chargedUsd)} charged, ${money(totals.revenueUsd)} revenue.`,
       )
     }
     return 0

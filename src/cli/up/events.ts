@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { sayUsd } from '#toolkit/values/amounts.ts'
 import type { Changed } from '../assistants/change-config.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import type { Output } from '../output.ts'
@@ -75,7 +76,7 @@ function words(event: UpEvent, output: Output, tableLines: DrawTable): string[] 
     case 'step': {
       const [first = '', ...more] = event.detail.split('\n')
       const mark = event.ok ? paint('good', '✓') : paint('bad', '✗')
-      const row = [`${mark} ${event.name}`, event.costUsd === null ? 'free' : `${event.costUsd.toFixed(6)} USD`, first]
+      const row = [`${mark} ${event.name}`, event.costUsd === null ? 'free' : sayUsd(event.costUsd), first]
       return [...tableLines({ ...stepTable, rows: [row] }, output), ...more.map(line => `    ${paint('faint', line)}`)]
     }
     case 'file': {

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sayUsd } from '#toolkit/values/amounts.ts'
 import type { DataFolder } from '../data/data-folder.ts'
 import { counted } from '../show/counted.ts'
 import { type Assistant, openAssistant, type ToolAnswer, type UserAnswers } from './assistant.ts'
@@ -175,7 +176,7 @@ class Journey {
     })
     const [paid] = (await this.#payments()).filter(each => !before.some(known => known.id === each.id))
     const how = paid
-      ? `402, so the wallet paid ${paid.amount_usd.toFixed(2)} USD (${short(paid.transaction)}), then the answer`
+      ? `402, so the wallet paid ${sayUsd(paid.amount_usd)} (${short(paid.transaction)}), then the answer`
       : 'answered from existing credit, so there was no 402'
     return {
       costUsd: usd(answer.data.charged_usd),
@@ -187,7 +188,7 @@ class Journey {
     const { data } = await this.#call('estimate', { tool: 'video_create', arguments: video })
     return {
       costUsd: null,
-      detail: `${video.duration} at ${video.resolution} will cost ${Number(data.at_most_usd).toFixed(6)} USD`,
+      detail: `${video.duration} at ${video.resolution} will cost ${sayUsd(usd(data.at_most_usd))}`,
     }
   }
 
@@ -230,7 +231,7 @@ class Journey {
     const models = data.models as { model: string; requests_per_minute: number | null }[]
     const list = models.map(each => `${each.model} ${each.requests_per_minute ?? '?'}/min`).join(', ')
     const { data: wallet } = await this.#call('wallet_status', {})
-    return { costUsd: null, detail: `credit ${Number(wallet.credit_usd).toFixed(6)} USD; ${list}` }
+    return { costUsd: null, detail: `credit ${sayUsd(usd(wallet.credit_usd))}; ${list}` }
   }
 
   /** Only those of this run, because the folder keeps earlier ones too. */
@@ -247,7 +248,7 @@ class Journey {
     }
     const rows = receipts.map(
       each =>
-        `${each.at.slice(0, 19)}  ${each.amount_usd.toFixed(2)} USD  ${each.state}  ${short(each.transaction)}  ${each.purpose}`,
+        `${each.at.slice(0, 19)}  ${sayUsd(each.amount_usd)}  ${each.state}  ${short(each.transaction)}  ${each.purpose}`,
     )
     return {
       costUsd: null,
