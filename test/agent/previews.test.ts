@@ -100,7 +100,7 @@ test('a video is shown by its first frame', async () => {
 test('without FFmpeg, a sentence says what to install', async () => {
   expect(await preview(await image(600, 10), 'image/png', missing)).toEqual({
     type: 'text',
-    text: 'The file is saved, but there is no preview: The package node-av, which contains FFmpeg, is not installed. Run `npm install --ignore-scripts node-av`.',
+    text: 'The file is saved, but there is no preview: the package node-av, which contains FFmpeg, is not installed. Run `npm install --ignore-scripts node-av`.',
   })
 })
 

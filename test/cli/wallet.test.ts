@@ -283,7 +283,7 @@ test('status says how credit is refilled, and what has become of it', async () =
   clock.advance(1)
   await see()
   expect(await status()).toMatch(
-    /below 1\.00 USD; refills have stopped: The refill pay_\S+ of 5\.00 USD did not show .*start --data '[^']+'` to resume them\n/,
+    /below 1\.00 USD; refills have stopped: the refill pay_\S+ of 5\.00 USD did not show .*start --data '[^']+'` to resume them\n/,
   )
   await run(['start', '--data', folder], [])
   expect(await status()).toContain('\ntops up by 5.00 USD when the credit is below 1.00 USD\n')

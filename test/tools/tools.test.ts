@@ -186,7 +186,7 @@ const states: [state: string, job: Partial<typeof runningJob>, says: string, fil
   [
     'failed',
     { state: 'failed', failure: 'The engine gave up.', refunded: true },
-    'failed: The engine gave up. Its price, 0.25 USD, was refunded.',
+    'failed: the engine gave up. Its price, 0.25 USD, was refunded.',
     0,
   ],
   ['failed, unpaid back', { state: 'failed' }, 'No refund is known yet', 0],
@@ -221,7 +221,7 @@ test('lists are bounded by what was asked', async () => {
   expect((await call('job_list', {}, { jobs: [] })).text).toBe('There are no jobs yet.')
   expect((await call('wallet_receipts', {})).text).toContain('5.00 USD to 0x00000000000000000000000000000000000000aa')
   expect((await call('wallet_receipts', {})).text).toContain(
-    '0.25 USD for A chat with demo-chat; used 3 chat.output; receipt verified',
+    '0.25 USD for a chat with demo-chat; used 3 chat.output; receipt verified',
   )
 })
 

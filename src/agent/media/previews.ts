@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { type ImageType, imageSize, typeOfBytes } from '#contract/wire/image-header.ts'
 import { inFile, inFolder } from '#host/files.ts'
 import { FfmpegMissing } from '#host/media/ffmpeg.ts'
@@ -132,7 +133,10 @@ const tries = [
 
 const unreadable = 'The file could not be read as an image in time.'
 
-const none = (why: string): Shown => ({ type: 'text', text: `The file is saved, but there is no preview: ${why}` })
+const none = (why: string): Shown => ({
+  type: 'text',
+  text: `The file is saved, but there is no preview: ${lowered(why)}`,
+})
 
 const imageOf = (bytes: Buffer, mimeType: string): Shown => ({
   type: 'image',

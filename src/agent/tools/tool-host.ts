@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { displayUsd, zeroUsd } from '#contract/money.ts'
 import { isApproved } from '#toolkit/approval.ts'
 import { approvalsInARow } from '#toolkit/bounds.ts'
@@ -180,7 +181,7 @@ function failedCall({ jobId, failure, priceMicroUsd }: JobRow): ToolOutcome {
   const { happened, ...words } = failureFromText(failure ?? 'the reason is unknown.')
   return outcomeOf(
     new ToolFailure({
-      happened: `The call continued as job ${jobId} and failed: ${happened}`,
+      happened: `The call continued as job ${jobId} and failed: ${lowered(happened)}`,
       ...words,
       charged: priceMicroUsd ?? 'unknown',
       next: 'Make the same call again if it is still needed.',

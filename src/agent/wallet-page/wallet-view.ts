@@ -1,3 +1,4 @@
+import { lowered } from '#contract/errors/as-clause.ts'
 import { displayUsd } from '#contract/money.ts'
 import { displayTime } from '#contract/time.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
@@ -119,7 +120,7 @@ function attentionOf({ openPayments, heldPayments, refill }: WalletStatus): stri
     ),
     ...(refill?.isHalted
       ? [
-          `Refills have stopped: ${refill.note ?? 'the last one did not show up as credit.'} Check what the service charges, then run \`farebox wallet start\`.`,
+          `Refills have stopped: ${lowered(refill.note ?? 'the last one did not show up as credit.')} Check what the service charges, then run \`farebox wallet start\`.`,
         ]
       : []),
   ]

@@ -1,5 +1,6 @@
 import { ClientError } from '#client/client-error.ts'
 import type { SeenLimit } from '#client/pace/gate.ts'
+import { asClause } from '#contract/errors/as-clause.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { fromUsdNumber, type MicroUsd } from '#contract/money.ts'
 import { getRateLimits, type RateLimits } from '#contract/operations/rate-limits.ts'
@@ -136,10 +137,6 @@ async function lookAtCredit(agent: AgentContext, signal?: AbortSignal): Promise<
     return { creditMicroUsd: null, why: asClause(happened), problem: `${happened} ${when}${next}` }
   }
 }
-
-/** Formats a sentence for use inside another. */
-const asClause = (sentence: string): string =>
-  sentence.replace(/^\p{Lu}(?=\p{Ll}|\s)/u, first => first.toLowerCase()).replace(/\.$/, '')
 
 async function askCredit({ client, wallet, pays }: AgentContext, signal?: AbortSignal): Promise<MicroUsd | null> {
   if (wallet) {

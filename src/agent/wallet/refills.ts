@@ -2,6 +2,7 @@ import type { Client } from '#client/client.ts'
 import type { TopUpClient } from '#client/top-up.ts'
 import { type AnswerHeaders, answerHeaders } from '#client/wire/read-answer.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
+import { lowered } from '#contract/errors/as-clause.ts'
 import type { Clock } from '#contract/time.ts'
 import { isoTime } from '#toolkit/values/amounts.ts'
 import type { SeenCredit } from '#wallet/terms/order.ts'
@@ -81,5 +82,5 @@ export function sayRefill({ isHalted, note, againAtMs }: RefillStatus): string |
     return `Refills have stopped. ${note ?? ''} The user should check what the service charges, and can then run \`farebox wallet start\` to resume them.`
   if (note === null) return null
   const again = againAtMs === null ? '' : ` The next refill is possible after ${isoTime(againAtMs)}.`
-  return `The last refill failed: ${note}${again}`
+  return `The last refill failed: ${lowered(note)}${again}`
 }

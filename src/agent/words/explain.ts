@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { ClientError } from '#client/client-error.ts'
 import { retryAtMs } from '#client/retry/retry.ts'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { KeyLimitReached } from '#contract/errors/failures.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { fromUsdNumber, type MicroUsd, zeroUsd } from '#contract/money.ts'
@@ -84,7 +85,7 @@ export const cannotPay = (
     isWithoutWallet: true,
     ...(lockedWallet !== null && lockedBecause !== null
       ? {
-          happened: `The wallet cannot pay for this: ${lockedBecause.sentence}`,
+          happened: `The wallet cannot pay for this: ${lowered(lockedBecause.sentence)}`,
           charged: zeroUsd,
           next: `${lockedBecause.nextStep} Then repeat the call.`,
         }

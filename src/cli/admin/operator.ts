@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { KeyNeeds, KeyOrder, NewCustomerKey } from '#access/keys/api-keys.ts'
 import type { ListedKey } from '#access/keys/shown-key.ts'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { issueSentence } from '#contract/errors/issue-sentence.ts'
 import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
@@ -238,7 +239,7 @@ export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promi
     async reopenLedger() {
       const { state, reason } = await (await watch()).reopen(by.actor)
       if (state === 'read_only')
-        throw new CliError(`The ledger stays read-only: ${reason}`, 'Run `farebox ledger audit` for details.')
+        throw new CliError(`The ledger stays read-only: ${lowered(reason)}`, 'Run `farebox ledger audit` for details.')
     },
     needs: () => keys.needs(),
     requireSecret: () => keys.requireSecret().catch(inWords),

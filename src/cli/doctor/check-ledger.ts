@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { asClause } from '#contract/errors/as-clause.ts'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { CliError } from '../command.ts'
 import { auditLedger, type LedgerPlace, ledgerPlaceOf, NoLedgerYet, openReader } from '../data/ledger-place.ts'
@@ -27,7 +28,7 @@ export async function checkLedger(data: string, env: Readonly<Record<string, str
     return [
       broken(
         check,
-        `It cannot be read: ${reason.replace(/\.$/, '')}.`,
+        `It cannot be read: ${asClause(reason)}.`,
         'Restore it from a backup, or choose another folder with `--data`.',
       ),
     ]

@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { asClause } from '#contract/errors/as-clause.ts'
 import { isInstalled } from '#host/packages.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 import { CliError, listenFailure } from '../command.ts'
@@ -216,5 +217,5 @@ async function checkRunning(folder: DataFolder, running: AdminRecord): Promise<F
   if (status === 200) return ok('service', `${who}.`)
   const { error } = (body ?? {}) as { error?: unknown }
   const why = typeof error === 'string' ? error : status === 0 ? 'it does not answer' : `it answers ${status}`
-  return broken('service', `${who}, and is not ready: ${why.replace(/\.$/, '')}.`, 'Check its log.')
+  return broken('service', `${who}, and is not ready: ${asClause(why)}.`, 'Check its log.')
 }

@@ -1,6 +1,7 @@
 import type { AgentSettings } from '#agent/settings/settings.ts'
 import type { AgentEnvironment } from '#agent/settings/wallet-settings.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { addUsd, displayUsd } from '#contract/money.ts'
 import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import { broken, type Finding, note, ok } from './finding.ts'
@@ -34,7 +35,7 @@ export async function checkPayer(
     return [
       broken(
         check,
-        `The wallet in ${folder}${whose} cannot be unlocked: ${(error as Error).message}`,
+        `The wallet in ${folder}${whose} cannot be unlocked: ${lowered((error as Error).message)}`,
         'Without a wallet, an assistant cannot pay.',
       ),
     ]

@@ -1,5 +1,6 @@
 import { chmod, chown, copyFile, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { minuteMs } from '#contract/time.ts'
 import { oneAtATime } from '#host/async.ts'
 import { syncFile, syncFolder } from '#host/files.ts'
@@ -122,7 +123,7 @@ async function change(
     if (problem !== null) return { said: `The file was written, and this process uses it. ${problem}` }
   } catch (error) {
     const why = faultsOf(error)?.[0]?.sentence ?? (error instanceof Error ? error.message : String(error))
-    return { said: `The file was written, but the service still uses its former settings: ${why}` }
+    return { said: `The file was written, but the service still uses its former settings: ${lowered(why)}` }
   }
   return { said: 'The file was written, and the service uses it. The former file is beside it, ending in .bak.' }
 }

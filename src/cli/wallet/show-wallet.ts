@@ -1,5 +1,6 @@
 import { topUpWithoutAsking } from '#agent/settings/caps-in-effect.ts'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { displayUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import type { SeenAmount } from '#toolkit/tool-context.ts'
@@ -151,10 +152,10 @@ function refillFacts({ refill }: Status): Fact[] {
   const rule = `tops up by ${displayUsd(byMicroUsd)} when the credit is below ${displayUsd(belowMicroUsd)}`
   if (isHalted) {
     const next = 'Check what the service charges, then run `farebox wallet start` to resume them'
-    return [['', `${rule}; refills have stopped: ${note ?? ''} ${next}`]]
+    return [['', `${rule}; refills have stopped: ${lowered(note ?? '')} ${next}`]]
   }
   const again = againAtMs === null ? '' : ` The next one is possible after ${new Date(againAtMs).toISOString()}`
-  return [['', note === null ? rule : `${rule}; the last one failed: ${note}${again}`]]
+  return [['', note === null ? rule : `${rule}; the last one failed: ${lowered(note)}${again}`]]
 }
 
 function stoppedFacts({ isStopped, stop }: Status): Fact[] {

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { type ApiKeys, createKey, KeyRefused, mostGrantUsd } from '#access/keys/api-keys.ts'
 import { WrongSecret } from '#access/keys/server-secret.ts'
 import { listedKey, refusalSentence } from '#access/keys/shown-key.ts'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { authenticationFailed, forbidden, invalidRequest } from '#contract/errors/errors.ts'
 import { StandardError } from '#contract/errors/failures.ts'
 import { describeIssues } from '#contract/errors/issues.ts'
@@ -293,7 +294,7 @@ async function run(command: CommandName, body: string, admin: Admin): Promise<un
     }
     case 'ledger/reopen': {
       const { state, reason } = await admin.ledger.reopen(read(command, body).actor)
-      if (state === 'read_only') throw invalidRequest({ error: `The ledger stays read-only: ${reason}` })
+      if (state === 'read_only') throw invalidRequest({ error: `The ledger stays read-only: ${lowered(reason)}` })
       return { state }
     }
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { zeroUsd } from '#contract/money.ts'
 import type { JobView } from '../tool-context.ts'
 import { sayCost } from '../tool-failure.ts'
@@ -59,8 +60,8 @@ const which = ({ model, started_at, price_usd }: JobOutput): string =>
 
 /** The service's text follows our own sentence, marked as untrusted. */
 function sayFailed(job: JobOutput): string {
-  const [reason, ...framed] = (job.failure ?? 'the reason is unknown.').split('\n')
-  return [`Job ${job.job_id} failed: ${reason} ${sayRefund(job)}`, ...framed].join('\n')
+  const [reason = '', ...framed] = (job.failure ?? 'the reason is unknown.').split('\n')
+  return [`Job ${job.job_id} failed: ${lowered(reason)} ${sayRefund(job)}`, ...framed].join('\n')
 }
 
 /** The state and the description of a job, for a caller who waits for it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { lowered } from '#contract/errors/as-clause.ts'
 import { toUsdNumber } from '#contract/money.ts'
 import { networkName } from '#contract/wire/networks.ts'
 import type { ChargeReceipt, Receipt } from '../tool-context.ts'
@@ -31,7 +32,7 @@ export const receiptOutput = (receipt: Receipt): ReceiptOutput => ({
 })
 
 export const sayReceipt = (receipt: ReceiptOutput): string =>
-  `${receipt.at}: ${receipt.id}, ${sayUsd(receipt.amount_usd)} to ${receipt.pay_to} on ${networkName(receipt.network)}, ${receipt.state}, for ${receipt.purpose}${receipt.transaction ? `; transaction ${receipt.transaction}` : ''}`
+  `${receipt.at}: ${receipt.id}, ${sayUsd(receipt.amount_usd)} to ${receipt.pay_to} on ${networkName(receipt.network)}, ${receipt.state}, for ${lowered(receipt.purpose)}${receipt.transaction ? `; transaction ${receipt.transaction}` : ''}`
 
 /** A service's charge or refund for a program; `sayCharge` is the same in one line. */
 interface ChargeOutput {
@@ -78,7 +79,7 @@ const stateWords: Readonly<Record<ChargeReceipt['state'], string>> = {
  */
 export function sayCharge({ atMs, kind, amountMicroUsd, what, model, usage, state, problem }: ChargeReceipt): string {
   const used = usage.slice(0, shownLines).map(({ sku, units }) => `${untrustedId(units)} ${untrustedId(sku)}`)
-  const bought = what ?? (model === null ? 'a call' : untrustedId(model))
+  const bought = what === null ? (model === null ? 'a call' : untrustedId(model)) : lowered(what)
   return [
     `${isoTime(atMs)}: ${kind === 'refund' ? 'refund of ' : ''}${sayUsd(usd(amountMicroUsd))} for ${bought}`,
     ...(used.length > 0 ? [`used ${used.join(', ')}`] : []),

@@ -1,3 +1,4 @@
+import { lowered } from '#contract/errors/as-clause.ts'
 import { displayUsd } from '#contract/money.ts'
 import { paymentSignature } from '#contract/wire/headers.ts'
 import { networkName } from '#contract/wire/networks.ts'
@@ -87,7 +88,7 @@ function sendUntilAnswered(
 const notSent = (id: string, { sentence, nextStep }: WalletRefusal): WalletRefusal =>
   new WalletRefusal({
     rule: 'payment-open',
-    sentence: `The payment ${id} is signed but was not sent: ${sentence}`,
+    sentence: `The payment ${id} is signed but was not sent: ${lowered(sentence)}`,
     nextStep,
   })
 

@@ -194,7 +194,7 @@ describe('while the ledger is read-only', () => {
     await expect.poll(ready).toEqual(isReadOnly)
     expect(await admin('ledger/reopen')).toEqual({
       status: 400,
-      body: { error: 'The ledger stays read-only: The balance of an account differs from the sum of its entries.' },
+      body: { error: 'The ledger stays read-only: the balance of an account differs from the sum of its entries.' },
     })
     tamper('UPDATE account SET posted = posted - 7')
     await look()
