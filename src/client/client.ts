@@ -203,9 +203,9 @@ export class Client {
   /** The resolver has checked the address, so a service cannot lead us into a private network. */
   #toOtherHost(request: WireRequest): Promise<WireResponse> {
     const { fetch, resolve } = this.#options
-    if (fetch) return this.#wire(request)
+    if (fetch) return this.#wire(request).catch(ofFileHost)
     this.#publicWire ??= undiciWire({ lookup: publicLookup(resolve) })
-    return this.#publicWire.wire(request)
+    return this.#publicWire.wire(request).catch(ofFileHost)
   }
 
   async close(): Promise<void> {
@@ -328,6 +328,12 @@ export async function withRetry<Result>(attempt: () => Promise<Result>, options:
 export function bucketOf(operation: Operation, call: object): string {
   const model = (call as { body?: { model?: unknown } }).body?.model
   return `${operation.limit} ${typeof model === 'string' ? model.slice(0, bucketModelCharacters) : ''}`
+}
+
+/** A failure of another host, which must not be taken for one of the service. */
+function ofFileHost(error: unknown): never {
+  if (!(error instanceof ClientError) || error.kind !== 'unreachable') throw error
+  throw new ClientError('unreachable', 'The host of the file cannot be reached.', { wasSent: false, cause: error })
 }
 
 const mimeTypeOf = (headers: Headers): string =>

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { closeAgent, type FoundWallet, type OpenAgent, openAgent } from '#agent/open-agent.ts'
 import type { OpenOptions } from '#agent/settings/agent-options.ts'
 import { inOurWords } from '#agent/tools/tool-context.ts'
+import { ClientError } from '#client/client-error.ts'
 import { breakerFailures } from '#client/limits.ts'
 import { getRateLimits } from '#contract/operations/rate-limits.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -50,7 +51,13 @@ const refused = { error: 'Authentication failed' }
 const apiKey = canaryApiKey
 
 test.each([
-  ['a service that is not there', { apiKey }, {}, null, /^The service cannot be reached\. Check FAREBOX_BASE_URL/],
+  [
+    'a service that is not there',
+    { apiKey },
+    {},
+    null,
+    /^The service at http:\/\/127\.0\.0\.1:9\/api\/v1 cannot be reached\. Check FAREBOX_BASE_URL/,
+  ],
   [
     'one that does not exist and was not configured',
     { apiKey },
@@ -116,11 +123,11 @@ test.each([
   expect((await rich.toolWallet.status()).next).not.toContain('fund')
 })
 
-async function failureOf(agent: OpenAgent): Promise<ToolFailure> {
-  const call = { params: undefined, query: undefined, body: undefined }
-  const failing = inOurWords(agent, false, new AbortController().signal, () =>
-    agent.client.call(getRateLimits, call, { attempts: 1 }),
-  )
+const readLimits = ({ client }: OpenAgent): Promise<unknown> =>
+  client.call(getRateLimits, { params: undefined, query: undefined, body: undefined }, { attempts: 1 })
+
+async function failureOf(agent: OpenAgent, work = readLimits): Promise<ToolFailure> {
+  const failing = inOurWords(agent, false, new AbortController().signal, () => work(agent))
   const failure = await failing.catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ToolFailure)
   return failure as ToolFailure
@@ -129,6 +136,14 @@ async function failureOf(agent: OpenAgent): Promise<ToolFailure> {
 test('a tool that reaches no service explains where its address came from', async () => {
   const { agent } = await agentWith({ apiKey }, unnamed)
   expect((await failureOf(agent)).facts.happened).toContain('the default without FAREBOX_BASE_URL')
+})
+
+test('a file on a host that cannot be reached is not blamed on the service', async () => {
+  const { agent } = await agentWith({ apiKey }, unnamed)
+  const cause = new ClientError('unreachable', 'x', { wasSent: false })
+  const failing = () => Promise.reject(new ClientError('unreachable', 'x', { wasSent: false, cause }))
+  const { happened, next } = (await failureOf(agent, failing)).facts
+  expect(`${happened} ${next}`).toMatch(/^The finished file is on another host.*fetched without another charge\.$/)
 })
 
 test.each([

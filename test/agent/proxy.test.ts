@@ -162,6 +162,7 @@ describe('a service that is in trouble', () => {
     const { proxy, service } = await open()
     await service.close()
     const answer = await fetch(`${proxy.url}/models`, { headers: withToken })
-    expect([answer.status, await answer.json()]).toMatchObject([502, { error: { code: 'unreachable' } }])
+    const message = expect.stringContaining(`The service at ${service.baseUrl} cannot be reached.`)
+    expect([answer.status, await answer.json()]).toMatchObject([502, { error: { code: 'unreachable', message } }])
   })
 })

@@ -199,6 +199,15 @@ describe('a host that the service names is asked only where its name leads', () 
   })
 })
 
+test('a host of a file that cannot be reached is not reported as the service', async () => {
+  const { clientOf } = await setUp(() => {})
+  const resolve = () => Promise.reject(Object.assign(new Error('no such host'), { code: 'ENOTFOUND' }))
+  await expect(clientOf({ resolve }).download('https://files.example/file', {})).rejects.toMatchObject({
+    ...{ kind: 'unreachable', message: 'The host of the file cannot be reached.', wasSent: false },
+    cause: { message: 'The service at https://files.example cannot be reached.' },
+  })
+})
+
 test('a redirect to another host is not followed', async () => {
   const { server, get } = await setUp(
     (_, response) => void response.writeHead(302, { location: 'https://169.254.169.254/x' }).end(),

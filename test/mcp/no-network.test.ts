@@ -64,7 +64,7 @@ test('the first call that needs the service finds that it cannot be reached, and
   const { client, said } = await startWithoutRoute('legacy', join(temporaryFolder(), 'data'))
   const result = await client.callTool({ name: 'models_find', arguments: {} })
   expect(result.isError).toBe(true)
-  expect(JSON.stringify(result.content)).toContain('The service cannot be reached.')
+  expect(JSON.stringify(result.content)).toContain('The service at https://service.example/api/v1 cannot be reached.')
   await client.close()
   expect(said()).toContain('A connection was tried.')
 }, 60_000)

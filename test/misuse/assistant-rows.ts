@@ -145,7 +145,9 @@ export const assistantMistakes: readonly Mistake[] = [
   usage('call image_create model=m prompt=hi format=gif', '`format`', 'png', '--list image_create'),
   usage('call chat model=m prompt', '`prompt`', 'key=value', '--list chat'),
   usage('call chat model=m prompt=hi history=earlier', '`history`', 'JSON', '--list chat'),
-  fails('call models_find', 'service cannot be reached', null, 'FAREBOX_BASE_URL', { env: noService }),
+  fails('call models_find', 'http://127.0.0.1:9/api/v1 cannot be reached', null, 'FAREBOX_BASE_URL', {
+    env: noService,
+  }),
   fails('call chat model=m prompt=hi', 'neither a wallet', 'FAREBOX_API_KEY', 'wallet create', {
     env: { ...walletDir, FAREBOX_BASE_URL: '{url}' },
     before: service(),

@@ -127,12 +127,13 @@ interface ClientFailure {
   message: string
 }
 
+const unreachable = (baseUrl: string): ClientFailure => ({
+  status: 502,
+  message: `The service at ${baseUrl} cannot be reached. Nothing was charged. Check whether it is running.`,
+})
+
 /** For kinds that are not listed, the error's own sentence is used. */
 const failures: Readonly<Partial<Record<ClientError['kind'], ClientFailure>>> = {
-  unreachable: {
-    status: 502,
-    message: 'The service cannot be reached. Nothing was charged; check whether it is running.',
-  },
   'no-answer': {
     status: 502,
     message:
@@ -151,9 +152,12 @@ const failures: Readonly<Partial<Record<ClientError['kind'], ClientFailure>>> = 
 }
 
 /** Clients retry a 5xx automatically, so the answer forbids that whenever the first attempt may have been charged. */
-function clientFailure(error: ClientError, { clock, place }: ProxyOptions): Response {
+function clientFailure(error: ClientError, { baseUrl, clock, place }: ProxyOptions): Response {
   const waits = error.retryAtMs !== null
-  const { status, message } = failures[error.kind] ?? { status: waits ? 429 : 502, message: error.message }
+  const { status, message } =
+    error.kind === 'unreachable'
+      ? unreachable(baseUrl)
+      : (failures[error.kind] ?? { status: waits ? 429 : 502, message: error.message })
   const seconds = error.retryAtMs === null ? null : Math.max(1, Math.ceil((error.retryAtMs - clock.now()) / 1_000))
   return failed(status, error.kind, asTyped(message, place), {
     ...(error.wasSent ? notAgain : {}),

@@ -23,6 +23,8 @@ interface Circumstances {
   /** Whether the call could have cost something. */
   isPaid: boolean
   pays: 'wallet' | 'apiKey' | 'nothing'
+  /** The service's address, which contains no credentials. */
+  service: string
   /** The default service's address, if no setting names one. */
   usualService: string | null
 }
@@ -31,6 +33,7 @@ export const circumstancesOf = (agent: AgentContext, isPaid: boolean): Circumsta
   nowMs: agent.clock.now(),
   isPaid,
   pays: agent.pays,
+  service: agent.client.address.baseUrl,
   usualService: agent.isServiceNamed ? null : agent.client.address.baseUrl,
 })
 
@@ -112,11 +115,7 @@ const openRules: ReadonlySet<string> = new Set(['payment-open', 'outcome-unknown
 export const ofWallet = ({ rule, sentence, nextStep }: WalletRefusal): ToolFailure =>
   new ToolFailure({ happened: sentence, charged: openRules.has(rule) ? 'unknown' : zeroUsd, next: nextStep })
 
-const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string]>> = {
-  unreachable: [
-    'The service cannot be reached.',
-    'Check FAREBOX_BASE_URL and whether the service is running, then try again.',
-  ],
+const clientWords: Readonly<Record<Exclude<ClientError['kind'], 'unreachable'>, readonly [string, string]>> = {
   'no-answer': [
     'The service received the request, but its answer was lost or incomplete.',
     'Check wallet_status, then repeat the same call; it is charged again only with `again: true`.',
@@ -152,9 +151,8 @@ const clientWords: Readonly<Record<ClientError['kind'], readonly [string, string
   ],
 }
 
-function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): ToolFailure {
-  const isUsual = (error.kind === 'unreachable' || isSilent(error)) && usualService !== null
-  const [usual, next] = isUsual ? noServiceAt(usualService) : isSilent(error) ? silentWords : clientWords[error.kind]
+function ofClient(error: ClientError, { isPaid, service, usualService }: Circumstances): ToolFailure {
+  const [usual, next] = clientWordsFor(error, service, usualService)
   // The client's own messages are the best explanation of what it does not do.
   const happened = error.kind === 'not-allowed' ? error.message : usual
   return new ToolFailure({
@@ -165,14 +163,29 @@ function ofClient(error: ClientError, { isPaid, usualService }: Circumstances): 
   })
 }
 
+function clientWordsFor(error: ClientError, service: string, usual: string | null): readonly [string, string] {
+  if (isOfFile(error)) return fileWords
+  const isUnreachable = error.kind === 'unreachable'
+  if (usual !== null && (isUnreachable || isSilent(error))) return noServiceAt(usual)
+  if (isUnreachable) return [`The service at ${service} cannot be reached.`, checkService]
+  return isSilent(error) ? silentWords : clientWords[error.kind]
+}
+
+const checkService = 'Check FAREBOX_BASE_URL and whether the service is running, then try again.'
+
+/** The host of a finished file, whose name the service chose. */
+const isOfFile = ({ kind, cause }: ClientError): boolean => kind === 'unreachable' && cause instanceof ClientError
+
+const fileWords = [
+  'The finished file is on another host, which cannot be reached.',
+  'Try again later: the file is fetched without another charge.',
+] as const
+
 /** Paused because the service did not answer; changing the request would fix nothing. */
 const isSilent = ({ kind, cause }: ClientError): boolean =>
   kind === 'breaker-open' && cause instanceof ClientError && cause.kind === 'no-answer'
 
-const silentWords = [
-  'The service did not answer the last requests, so this one was not sent.',
-  'Check FAREBOX_BASE_URL and whether the service is running, then try again.',
-] as const
+const silentWords = ['The service did not answer the last requests, so this one was not sent.', checkService] as const
 
 const noServiceAt = (usual: string): readonly [string, string] => [
   `There is no service at ${new URL(usual).origin}, the default without FAREBOX_BASE_URL.`,

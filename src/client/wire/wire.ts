@@ -56,7 +56,7 @@ const wireOf =
       }
     } catch (error) {
       signal?.throwIfAborted()
-      throw wireFailure(error)
+      throw wireFailure(error, url)
     }
   }
 
@@ -85,12 +85,13 @@ const beforeSending = new Set([
 const tlsFailure = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|EPROTO)/
 
 /** Turns a network failure into our error: a retry depends only on whether the request was sent. */
-export function wireFailure(error: unknown): ClientError {
+export function wireFailure(error: unknown, url?: string): ClientError {
   // For example from a lookup that refuses an address.
   if (error instanceof ClientError) return error
   const code = codeOf(error)
+  const at = url === undefined ? '' : ` at ${new URL(url).origin}`
   return beforeSending.has(code) || tlsFailure.test(code)
-    ? new ClientError('unreachable', 'The service cannot be reached.', { wasSent: false, cause: error })
+    ? new ClientError('unreachable', `The service${at} cannot be reached.`, { wasSent: false, cause: error })
     : new ClientError('no-answer', 'The service did not answer.', { wasSent: true, cause: error })
 }
 
@@ -153,7 +154,7 @@ export const fetchWire =
       }
     } catch (error) {
       signal?.throwIfAborted()
-      throw wireFailure(error)
+      throw wireFailure(error, url)
     }
   }
 
