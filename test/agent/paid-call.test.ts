@@ -26,6 +26,16 @@ test('after a 402 it tops up once by the smallest amount, repeats the call, and 
   expect((await agent.chat('another', true)).paid).not.toHaveProperty('notes')
 })
 
+test('a refused payment that is sent again is reported by the call that needed it', async () => {
+  const { server, agent } = await setUp({ payments: ['reject', 'credit'] })
+  await failureOf(agent.chat())
+  expect((await agent.chat()).paid.notes).toEqual([
+    expect.stringMatching(/^An earlier payment of 5\.00 USD was sent again and is now credited \(pay_\w+\)\.$/),
+  ])
+  expect(server.ledger.signatures).toHaveLength(2)
+  expect(new Set(server.ledger.signatures).size).toBe(1)
+})
+
 test('credit that is there is spent first', async () => {
   const { server, agent } = await setUp({ credit: 3 })
   await agent.chat()

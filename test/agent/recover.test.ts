@@ -41,11 +41,12 @@ test('what an earlier process left open is sent again before the first paid call
     next: expect.stringContaining('sent again before any other'),
   })
   expect(server.ledger.signatures).toHaveLength(0)
-  await agent.chat()
+  const { paid } = await agent.chat()
+  expect(paid.notes).toEqual([expect.stringMatching(/^An earlier payment of 5\.00 USD was sent again/)])
   expect(server.ledger.signatures).toHaveLength(1)
   expect(await agent.context().wallet.receipts(5)).toMatchObject([{ state: 'confirmed' }])
   expect(await agent.context().wallet.status()).toMatchObject({ unresolved: 0, next: null })
-  await agent.chat('more')
+  expect((await agent.chat('more')).paid).not.toHaveProperty('notes')
   expect(server.ledger.signatures).toHaveLength(1)
 })
 

@@ -31,12 +31,12 @@ import {
   type PaidCallRows,
   UnwrittenEnds,
 } from './paid-call-rows.ts'
-import { payAfter402, recoverOnce } from './pay-after-402.ts'
+import { type CallPayment, payAfter402, recoverOnce } from './pay-after-402.ts'
 import { type WaitingCaller, WaitingCallers, whileWanted } from './waiting-callers.ts'
 
 /** The result of a paid call. */
 export type Bought<O extends Operation> =
-  | { kind: 'bought'; rowId: string; price: PricedCall; answer: ClientAnswer<O>; payments: readonly PaidOrder[] }
+  | { kind: 'bought'; rowId: string; price: PricedCall; answer: ClientAnswer<O>; payments: readonly CallPayment[] }
   /** An earlier, undelivered call that is equal. */
   | { kind: 'earlier'; row: PaidCallRow }
   /** The same call is in flight in another process. */
@@ -65,7 +65,7 @@ interface Resumed<O extends Operation> {
 /** The only path for calls that cost money: price, approval, row, call, 402, 409. Every tool uses it. */
 export class PaidCalls {
   readonly #agent: PayingContext
-  readonly #recover: () => Promise<void>
+  readonly #recover: () => Promise<readonly CallPayment[]>
   /** This process's calls in flight, by row; an equal call joins instead of buying twice. */
   readonly #inFlight = new Map<string, { hash: string; bought: Promise<Bought<Operation>> }>()
   readonly #callers = new WaitingCallers()
@@ -175,7 +175,7 @@ export class PaidCalls {
     const { body } = call as { body?: unknown }
     const callState = callStateAtStart(claim, isOnlyAsked)
     try {
-      await this.#recover()
+      const payments: CallPayment[] = [...(await this.#recover())]
       if (claim.kind === 'lost') await reconcileLostCall(this.#agent, this.#agent.models, claim.row, callState)
       else await checkChoices(this.#agent.models, operation, body)
       const price = await this.#priceOf(order)
@@ -188,7 +188,6 @@ export class PaidCalls {
       // The user has approved it as a new call, so the outcome of the first one no longer matters.
       if (mayBeSecond) callState.mayBeCharged = false
       if (!isAllowed) callState.allowedMicroUsd = price.amountMicroUsd
-      const payments: PaidOrder[] = []
       const isWanted = () => this.#callers.isWanted(id)
       const sending = { rowId: id, hash, price, about, callState, payments, isWanted }
       const answer = await this.#sends.send(operation, call, sending)
@@ -237,8 +236,8 @@ interface Sending {
   /** What the user sees when they must decide on it. */
   about: AskedAbout
   callState: CallState
-  /** Collects the payments that the wallet makes for it. */
-  payments: PaidOrder[]
+  /** Collects the payments that the wallet makes, or sends again, for it. */
+  payments: CallPayment[]
   /** Whether any caller still waits for it. */
   isWanted(): boolean
 }
@@ -300,7 +299,7 @@ class PaidSends {
         if (!paid) throw error
         topUps++
         hasPaid = !paid.isEarlier
-        if (hasPaid) payments.push(paid)
+        if (hasPaid || paid.isResent) payments.push(paid)
       } finally {
         this.#awaited.delete(rowId)
       }

@@ -11,6 +11,9 @@ import type { PricedCall } from '../prices/priced-call.ts'
 import { creditOf } from '../wallet/limits-view.ts'
 import { wantsCredit } from '../words/explain.ts'
 
+/** A payment that a call's result reports. */
+export type CallPayment = Pick<PaidOrder, 'receiptId' | 'amountMicroUsd' | 'isResent'>
+
 /**
  * Makes one top-up for the amount that a 402 reports as missing, within the policy. Throws the wallet's refusal or its
  * request for approval. If another payment was just made, nothing is signed, and `isEarlier` means: check the credit
@@ -68,30 +71,33 @@ function reportedCredit({ body, headers }: ServiceError): MicroUsd | null {
 /**
  * Once per process, sends again what an earlier process had signed without getting an answer: the same bytes, before
  * the first paid call, so that their credit is seen before more is paid. A payment that stays pending remains in the
- * journal.
+ * journal. Returns the credited ones, to the first caller only.
  */
-export function recoverOnce(agent: AgentContext): () => Promise<void> {
+export function recoverOnce(agent: AgentContext): () => Promise<readonly CallPayment[]> {
   const { wallet, topUps } = agent
   let recovery: Promise<void> | undefined
+  let resent: CallPayment[] = []
   const recover = async () => {
     if (!wallet) return
     const { openPayments, isPayerDecided } = await wallet.status()
     if (!isPayerDecided) await findCredit(agent, wallet)
     if (openPayments.length === 0) return
     try {
-      await wallet.recover(topUps.send)
+      const credited = (await wallet.recover(topUps.send)).filter(({ state }) => state === 'confirmed')
+      resent = credited.map(({ id, amountMicroUsd }) => ({ receiptId: id, amountMicroUsd, isResent: true }))
     } catch (error) {
       // There may be credit anyway; the next payment reports any problem.
       if (!(error instanceof WalletRefusal)) throw error
     }
   }
-  return () => {
+  return async () => {
     recovery ??= recover().catch(error => {
       // If the journal is unreachable now, a later call tries again.
       recovery = undefined
       throw error
     })
-    return recovery
+    await recovery
+    return resent.splice(0)
   }
 }
 

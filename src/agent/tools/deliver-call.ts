@@ -5,10 +5,10 @@ import type { Answered, Paid, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import type { CalledTool, Invocation } from '#toolkit/tool-host.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
-import type { PaidOrder } from '#wallet/payment/pay.ts'
 import type { AskedFile } from '#wallet/terms/about-call.ts'
 import type { ToolAsking } from '../calls/about-request.ts'
 import type { Bought } from '../calls/paid-call.ts'
+import type { CallPayment } from '../calls/pay-after-402.ts'
 import { creditLeft, keptAnswer } from '../calls/stored-answer.ts'
 import type { JobRow } from '../jobs/job-rows.ts'
 import type { MadeMedia } from '../media/made-media.ts'
@@ -45,8 +45,10 @@ export async function paidFor(
   return withReceipt(agent, rowId, notes.length > 0 ? { ...paid, notes } : paid)
 }
 
-const sayTopUp = ({ amountMicroUsd, receiptId }: PaidOrder): string =>
-  `There was too little credit, so the wallet first bought credit for ${displayUsd(amountMicroUsd)} (${receiptId}).`
+const sayTopUp = ({ amountMicroUsd, receiptId, isResent = false }: CallPayment): string =>
+  isResent
+    ? `An earlier payment of ${displayUsd(amountMicroUsd)} was sent again and is now credited (${receiptId}).`
+    : `There was too little credit, so the wallet first bought credit for ${displayUsd(amountMicroUsd)} (${receiptId}).`
 
 /** For a finished job: returns the result of the tool that was called, with the cost of that call. */
 export async function deliverCall({ agent, whenDelivered }: Asked, job: JobRow, context: ToolContext): Promise<never> {

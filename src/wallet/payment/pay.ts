@@ -30,6 +30,8 @@ export interface PaidOrder {
   transaction: string | null
   /** Another payment has brought credit meanwhile, so nothing was signed for this order. Check the credit again. */
   isEarlier: boolean
+  /** That other payment had been signed before, and was sent again for this order. */
+  isResent?: boolean
 }
 
 /**
@@ -47,9 +49,9 @@ export async function pay(whole: PayContext, order: Order, send: Send): Promise<
     const { key } = await withPayer({ ...whole, nodes }, order)
     const context = { ...whole, key }
     // In a dry run nothing is sent, not even what was signed before it.
-    const earlier = context.policy.dryRun
-      ? null
-      : ((await finishOpen(context, lease, send)) ?? (await recentPayment(context, lease, order)))
+    const resent = context.policy.dryRun ? null : await finishOpen(context, lease, send)
+    if (resent) return { ...paid(resent, true), isResent: true }
+    const earlier = context.policy.dryRun ? null : await recentPayment(context, lease, order)
     if (earlier) return paid(earlier, true)
     const seen = context.policy.dryRun
       ? null
