@@ -186,7 +186,7 @@ test.each([
   'This service reads and writes only PNG images. Send a PNG and request one, or ask its operator to enable other formats.',
 ])('a missing configuration is not reported as a paused model: %s', async error => {
   const { text } = await refusalOf(json(503, { error }))
-  expect(text).toMatch(/^This service does not offer this\. Nothing was charged\..*does not help/)
+  expect(text).toMatch(/^This service does not offer this feature\. Nothing was charged\..*does not help/)
 })
 
 test('a report for a key of another kind says which kind it takes, and where one is had', async () => {

@@ -33,7 +33,7 @@ describe.each([
 
   test('limits of an unknown key are refused in one sentence', async () => {
     const end = await during(() => keys('budget', 'nothing', '--none'))
-    expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no such key.') })
+    expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no key `nothing`.') })
   })
 })
 

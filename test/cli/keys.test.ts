@@ -79,7 +79,7 @@ describe.each([
 
   test('an unknown account is refused, and an account without keys has an empty list', async () => {
     const { code, stdout, stderr } = await during(() => keys('list', '--account', 'zork'))
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/no such account/i)])
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('There is no account `zork`.')])
     const { account } = await during(() => created('--usd', '1'))
     expect(await during(() => listed('--account', account))).toHaveLength(1)
   })
@@ -95,9 +95,9 @@ describe.each([
   })
 
   test.each([
-    [['revoke', 'nothing'], 'nothing: There is no such key.'],
-    [['create', '--account', 'nobody'], 'nobody: There is no such account.'],
-    [['create', '--account', 'nobody', '--usd', '1'], 'nobody: There is no such account.'],
+    [['revoke', 'nothing'], 'There is no key `nothing`.'],
+    [['create', '--account', 'nobody'], 'There is no account `nobody`.'],
+    [['create', '--account', 'nobody', '--usd', '1'], 'There is no account `nobody`.'],
   ])('%j is refused in one sentence', async (args, sentence) => {
     const end = await during(() => keys(...args))
     expect(end).toEqual({

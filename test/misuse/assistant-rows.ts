@@ -226,7 +226,7 @@ export const assistantMistakes: readonly Mistake[] = [
       ...(await file('wallet/policy.json', '{ "maxDayUsd": "lots" }')(place)),
     }),
   }),
-  fails('wallet receipts', 'cannot be read as a database', null, 'restore the file', {
+  fails('wallet receipts', 'not a database', null, 'restore the file', {
     env: walletDir,
     before: file('wallet/agent.db', 'no database at all\n'.repeat(100)),
   }),

@@ -30,7 +30,7 @@ function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
       ...(isOpen ? { retryAtMs: shownAtMs } : {}),
       next: isOpen
         ? 'If there is still no answer then, the same call asks the user whether to buy it again; `again: true` buys it at once.'
-        : 'Check wallet_status; `again: true` buys it again.',
+        : 'To buy it again, repeat the call with `again: true`.',
     },
     !isOpen,
   )
@@ -40,7 +40,7 @@ function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
 const showsNoCharge = (): LostCall =>
   new LostCall(
     {
-      happened: 'Its answer was lost, and the service’s records show no charge for it.',
+      happened: 'The answer of this call was lost, and the service’s records show no charge for it.',
       charged: 'unknown',
       next: 'The same call asks the user whether to buy it again, because the service may still charge for the first one.',
     },
@@ -72,7 +72,7 @@ export const wasNotDone = (): LostCall =>
 export const wasForgotten = (): LostCall =>
   new LostCall(
     {
-      happened: 'Its answer did not arrive within a day, and the request is no longer kept.',
+      happened: 'The answer did not arrive within a day, and the request is no longer kept.',
       charged: 'unknown',
       next: 'Check wallet_receipts.',
     },

@@ -76,7 +76,7 @@ export interface OpenOptions {
   apiKey?: string | undefined
   /** EVM private key in hex: calls are paid from the wallet. Takes precedence over an API key. */
   walletKey?: string | undefined
-  /** Solana private key, base58 of 64 bytes; with the EVM key, or instead of it. */
+  /** Solana private key, 64 bytes in base58; with the EVM key, or instead of it. */
   solanaKey?: string | undefined
   /**
    * RPC nodes of the chains: public ones by default; with `none`, no node is asked. Without a Solana node, the wallet

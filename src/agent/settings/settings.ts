@@ -83,7 +83,7 @@ const checks: readonly Check[] = [
   given =>
     given('FAREBOX_SOLANA_KEY') === undefined || decodeBase58(given('FAREBOX_SOLANA_KEY') ?? '', 64)
       ? null
-      : 'FAREBOX_SOLANA_KEY is not a Solana private key. Use base58 of 64 bytes, as wallet apps export it.',
+      : 'FAREBOX_SOLANA_KEY is not a Solana private key. A private key has 64 bytes in base58, as wallet apps export it.',
   given => nodeProblem('FAREBOX_SOLANA_RPC_URL', given('FAREBOX_SOLANA_RPC_URL')),
   given => nodeProblem('FAREBOX_EVM_RPC_URL', given('FAREBOX_EVM_RPC_URL')),
   given =>

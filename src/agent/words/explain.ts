@@ -118,7 +118,7 @@ export const ofWallet = ({ rule, sentence, nextStep }: WalletRefusal): ToolFailu
 const clientWords: Readonly<Record<Exclude<ClientError['kind'], 'unreachable'>, readonly [string, string]>> = {
   'no-answer': [
     'The service received the request, but its answer was lost or incomplete.',
-    'Check wallet_status, then repeat the same call; it is charged again only with `again: true`.',
+    'To get the answer, repeat the same call; it is charged again only with `again: true`.',
   ],
   redirected: [
     'The service answered with a redirect, which is never followed with a credential.',
@@ -142,7 +142,7 @@ const clientWords: Readonly<Record<Exclude<ClientError['kind'], 'unreachable'>, 
     'Fix the cause of the failures, then try again.',
   ],
   'limit-reached': [
-    'The service’s rate limit is used up for now, so this call was not sent.',
+    'The service’s rate limit has been reached, so this call was not sent.',
     'Try again when the limit resets; `limits` shows when.',
   ],
   'not-allowed': [

@@ -29,7 +29,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'This call needs an ADMIN API key, and the configured key is not one.',
     'Ask the user to create one (for their own service with `farebox keys create --admin --usd 0 --account ID`, elsewhere on the service’s page for API keys), and to start this server with it in FAREBOX_API_KEY.',
   ],
-  UNAUTHORIZED: ['The service does not allow this caller to do this.', 'Try another way, such as another model.'],
+  UNAUTHORIZED: ['The service does not permit this request.', 'Try another way, such as another model.'],
   API_ACCESS_DISABLED: [
     'The service’s operator has disabled API access for this account.',
     'Ask the user to contact the operator. Retrying or topping up does not help.',
@@ -43,7 +43,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   MODEL_GONE: ['The service has removed this model.', 'Choose another one with models_find.'],
   CHARACTER_NOT_FOUND: ['The service has no character with this slug.', 'characters_find shows the slugs.'],
   NOT_SET_UP: [
-    'This service does not offer this.',
+    'This service does not offer this feature.',
     'Do it another way. Trying again does not help, because only the service’s operator can enable it.',
   ],
   IMAGE_TOO_LARGE: [
@@ -73,7 +73,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   PAYLOAD_TOO_LARGE: ['The request is larger than the service accepts.', 'Send smaller or fewer files.'],
   CONTENT_POLICY_VIOLATION: ["The request violates the service's content policy.", 'Change the request.'],
   PROVIDER_CONTENT_POLICY: ["The model provider's content policy refused the request.", 'Change the request.'],
-  RATE_LIMIT_EXCEEDED: ['The rate limit is used up.', 'Try again when the limit resets; `limits` shows when.'],
+  RATE_LIMIT_EXCEEDED: ['The rate limit has been reached.', 'Try again when the limit resets; `limits` shows when.'],
   FAILED_REQUESTS: [
     'The service has blocked this caller for a while, because too many requests failed.',
     'Fix the cause of the failures, then try again.',
@@ -96,19 +96,19 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   UNKNOWN_ERROR: ['The service had an internal error.', 'Try again later.'],
   CHARGE_UNKNOWN: [
     'The service did the work, but could not reach its ledger to charge for it.',
-    'Check wallet_status; `again: true` buys it again.',
+    'To buy it again, repeat the call with `again: true`.',
   ],
   IDEMPOTENCY_ANSWER_NOT_KEPT: [
     'The service did the work, but its answer was lost and not kept.',
-    'Check wallet_status; `again: true` buys it again.',
+    'To buy it again, repeat the call with `again: true`.',
   ],
   IDEMPOTENCY_KEY_REUSED: [
     'The service already has a different request with this call’s idempotency key.',
-    'Check wallet_status; `again: true` buys it again.',
+    'To buy it again, repeat the call with `again: true`.',
   ],
   LEDGER_UNREACHABLE: [
     'The service cannot reach its ledger.',
-    'Check wallet_status in a moment to see whether anything was charged; `again: true` makes the call again.',
+    'Wait a minute before you check; `again: true` makes the call again.',
   ],
   LEDGER_READ_ONLY: [
     'The service is checking its ledger and accepts no paid calls until that is done.',

@@ -100,7 +100,7 @@ function unwritten(error: unknown, { path }: ConfigFile): unknown {
   const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC'
   return new CliError(
     isFull ? `The disk of ${path} is full.` : failure.message,
-    `${isFull ? 'Free some space' : 'Give your user write permission'}, then try again. Nothing was changed.`,
+    `${isFull ? 'Free some space' : 'Make it writable for your user'}, then try again. Nothing was changed.`,
   )
 }
 

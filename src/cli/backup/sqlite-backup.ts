@@ -134,7 +134,11 @@ export function backupFailure(error: unknown, path: string): unknown {
       `The disk for ${basename(path)} is full or failing.`,
       'Free some space, or give a file on another disk.',
     )
-  return fileFailure(error) ?? error
+  const failure = fileFailure(error)
+  const isOfFile = (error as NodeJS.ErrnoException).path?.startsWith(path)
+  if (!failure || !isOfFile) return failure ?? error
+  const fix = code === 'ENOSPC' ? 'Free some space' : 'Make it writable'
+  return new CliError(failure.message, `${fix}, or give a file in another folder.`)
 }
 
 /** The first bytes of a file of each kind: `pg_dump`'s own format, and SQLite's. */

@@ -79,6 +79,7 @@ async function writeNew(path: string, text: string): Promise<void> {
       code === 'ENOSPC'
         ? `The disk of ${path} is full.`
         : (fileFailure(error)?.message ?? `${path} cannot be written (${code}).`)
-    throw new CliError(because, 'Fix that, or choose another file with `--config`.')
+    const fix = code === 'ENOSPC' ? 'Free some space' : 'Make it writable'
+    throw new CliError(because, `${fix}, or choose another file with \`--config\`.`)
   }
 }

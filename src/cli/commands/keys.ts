@@ -21,8 +21,7 @@ const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] 
 
 create makes an API key for a new customer with N USD of credit, and prints it once. budget limits what one key may spend.
 list shows ids, accounts and how each key begins. revoke ends a key at once. rotate-secret creates a new secret for keys and
-download links; the former one still works. Stop the service first. drop-secrets stops accepting former secrets. Stop the
-service first.
+download links; the former one still works. drop-secrets stops accepting former secrets. Stop the service before either.
 
   --usd N       initial credit, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
@@ -48,7 +47,11 @@ export const keys: Command = {
 async function about<Value>(name: string | undefined, asked: Promise<Value>): Promise<Value> {
   return asked.catch(error => {
     if (name === undefined || !(error instanceof CliError)) throw error
-    throw new CliError(`${name.slice(0, 100)}: ${error.message}`, error.nextStep, error.exitCode)
+    const named = error.message.replace(
+      /^There is no such (key|account)\.$/,
+      `There is no $1 \`${name.slice(0, 100)}\`.`,
+    )
+    throw new CliError(named, error.nextStep, error.exitCode)
   })
 }
 

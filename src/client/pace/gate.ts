@@ -224,7 +224,7 @@ const breakerOpen = (retryAtMs: number, isUnanswered = false): ClientError =>
       })
 
 const limitReached = (retryAtMs: number): ClientError =>
-  new ClientError('limit-reached', 'The service’s rate limit is used up for now.', {
+  new ClientError('limit-reached', 'The service’s rate limit has been reached.', {
     wasSent: false,
     retryAtMs,
   })

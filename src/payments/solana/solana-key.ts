@@ -16,7 +16,7 @@ export class SolanaKey {
   /** `text` is base58 of 64 bytes, as wallets export a key: the secret half first. Never prints it. */
   constructor(text: string) {
     const bytes = decodeBase58(text, keypairBytes)
-    if (!bytes) throw new Error('A Solana key must be base58 of 64 bytes, as wallet apps export it.')
+    if (!bytes) throw new Error('A Solana key must be 64 bytes in base58, as wallet apps export it.')
     const der = Buffer.concat([pkcs8Prefix, bytes.subarray(0, seedBytes)])
     this.#key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
     const publicBytes = Buffer.from(createPublicKey(this.#key).export({ format: 'jwk' }).x ?? '', 'base64url')

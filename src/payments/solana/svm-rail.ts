@@ -16,7 +16,7 @@ export interface SolanaPaymentSettings {
   /** `confirmed` within a second or two; `finalized` after about thirteen, when no block can be dropped any more. */
   commitment: SolanaCommitment
   /**
-   * Pays the fees of settlements, never the payee's key: base58 of 64 bytes, as wallets export a key. Absent if
+   * Pays the fees of settlements, never the payee's key: 64 bytes in base58, as wallets export a key. Absent if
    * `facilitator` settles.
    */
   feePayerKey?: string

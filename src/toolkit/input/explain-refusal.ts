@@ -13,7 +13,7 @@ import { everyChoice } from './model-choices.ts'
  * anything is sent.
  */
 export const refusedValues = 'The service does not accept these values.'
-export const unsentValues = 'The model does not accept these values, so nothing was sent.'
+export const unsentValues = 'Nothing was sent, because the model does not accept these values.'
 
 interface Refusal {
   tool: Tool

@@ -150,5 +150,5 @@ const badSolanaKey = (what: string): WalletRefusal =>
   new WalletRefusal({
     rule: 'key',
     sentence: `The wallet's key for Solana ${what}.`,
-    nextStep: 'It must be base58 of 64 bytes, as wallet apps export it; copy all of it.',
+    nextStep: 'It must be 64 bytes in base58, as wallet apps export it; copy all of it.',
   })

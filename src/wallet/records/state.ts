@@ -63,11 +63,11 @@ function openDatabase(folder: string): DatabaseSync {
   } catch (error) {
     database.close()
     const { errcode = 0 } = error as { errcode?: number }
-    const [why, nextStep] = reasons[errcode % 256] ?? ['it cannot be read as a database', restoreIt]
+    const [why, nextStep] = reasons[errcode % 256] ?? ['the file is not a database, or is damaged', restoreIt]
     throw unusable(path, why, nextStep, error)
   }
   database.close()
-  throw unusable(path, 'it does not support a write-ahead log with full syncs')
+  throw unusable(path, 'its disk does not support a write-ahead log with full syncs')
 }
 
 function createIn(folder: string, path: string): void {
@@ -109,9 +109,9 @@ const sqliteBusy = 5
 
 /** Why an intact database cannot be opened, and what to do; by SQLite's primary code. */
 const reasons: Readonly<Record<number, readonly [why: string, nextStep: string]>> = {
-  8: ['it may not be written', 'Make the file and its folder writable, then try again.'],
-  10: ['its disk is full or failing', 'Free some space, then try again.'],
-  13: ['its disk is full', 'Free some space, then try again.'],
+  8: ['the file cannot be written', 'Make the file and its folder writable, then try again.'],
+  10: ['the disk is full or failing', 'Free some space, then try again.'],
+  13: ['the disk is full', 'Free some space, then try again.'],
 }
 
 const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteBusy

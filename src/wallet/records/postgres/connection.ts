@@ -13,7 +13,7 @@ export async function openPool(url: string): Promise<pg.Pool> {
   // The driver's own error would repeat the address.
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol))
     throw unusableJournal(
-      'FAREBOX_JOURNAL_URL is not the address of one',
+      'FAREBOX_JOURNAL_URL is not the address of a PostgreSQL database',
       'Write postgres://user:password@host:5432/name.',
     )
   const { default: driver } = await import('pg')
@@ -145,11 +145,11 @@ async function checkServer(ask: Ask): Promise<void> {
     current_setting('fsync') AS fsync, current_setting('server_encoding') AS encoding`)
   const [server] = rows
   if (server?.fsync !== 'on')
-    throw unusableJournal('it runs with fsync off and would lose payments in a power cut', 'Switch fsync on.')
+    throw unusableJournal('its server runs with fsync off and would lose payments in a power cut', 'Switch fsync on.')
   if (server.encoding !== 'UTF8')
-    throw unusableJournal('its encoding is not UTF8', 'Create a database with the encoding UTF8.')
+    throw unusableJournal('the encoding of its database is not UTF8', 'Create a database with the encoding UTF8.')
   if (Number(server.version) < oldestServer)
-    throw unusableJournal('it is older than PostgreSQL 14', 'Use a newer server.')
+    throw unusableJournal('its server is older than PostgreSQL 14', 'Use a newer one.')
 }
 
 /** Thrown if the journal does not answer, or reports that it currently cannot: the same decision may be made again. */
@@ -200,7 +200,7 @@ const unusableJournal = (why: string, nextStep: string): WalletRefusal =>
   })
 
 const refusedStep = (code: string): WalletRefusal =>
-  unusableJournal(`it refused a step (SQLSTATE ${code})`, 'Check the log of the database.')
+  unusableJournal(`its database refused a step (SQLSTATE ${code})`, 'Check the log of the database.')
 
 const insufficientPrivilege = '42501'
 
