@@ -21,8 +21,9 @@ const serviceParameters = z.strictObject({
   enable_web_scraping: options.enable_web_scraping.describe('Reads URLs in the prompt; costs extra.'),
   enable_x_search: options.enable_x_search.describe('Searches X; costs extra.'),
   enable_web_citations: options.enable_web_citations.describe('Cites sources.'),
-  return_search_results_as_documents:
-    options.return_search_results_as_documents.describe('Returns them as a tool call.'),
+  return_search_results_as_documents: options.return_search_results_as_documents.describe(
+    'Returns search results as a tool call.',
+  ),
   include_service_system_prompt: options.include_service_system_prompt.describe("Adds the service's own prompt."),
 })
 

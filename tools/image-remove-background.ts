@@ -14,7 +14,7 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     image: z.string().min(1).describe('Path or URL.'),
-    model: z.string().min(1).optional().describe('If there are several.'),
+    model: z.string().min(1).optional().describe('Which model, if there are several.'),
     preview: previewArgument.describe('false shows none.'),
     again: againArgument,
   }),

@@ -16,7 +16,7 @@ export default defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     ...videoChoices,
-    prompt: VideoQueueRequest.shape.prompt.optional().describe('What happens in it.'),
+    prompt: VideoQueueRequest.shape.prompt.optional().describe('What happens in the video.'),
     negative_prompt: VideoQueueRequest.shape.negative_prompt.describe('What to avoid.'),
     image: z.string().min(1).optional().describe('First frame: path or URL.'),
     end_image: z.string().min(1).optional().describe('Last frame.'),

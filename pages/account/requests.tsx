@@ -33,7 +33,7 @@ export function RequestsPage(): JSX.Element {
         filter={filter}
         columns={requestColumns}
         keyOf={({ request }: RequestRow) => request}
-        empty="No charged request is found."
+        empty="No charged requests found."
         pageRows={pageRows}
       />
     </>

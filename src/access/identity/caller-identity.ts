@@ -199,7 +199,7 @@ function signInChallenge(publicUrl: string, nowMs: number): SignInChallenge {
 
 /** What went wrong with a sign-in and what to do about it, by its code (published contract §2.5). */
 const sentences: Record<SignInCode, string> = {
-  X402_SIGN_IN_INVALID_PAYLOAD: 'The sign-in header is not base64 of a JSON object; encode the payload again.',
+  X402_SIGN_IN_INVALID_PAYLOAD: 'The sign-in header is not a JSON object in base64; encode the payload again.',
   X402_SIGN_IN_PARSE_ERROR:
     'The sign-in payload lacks a member, or a member has the wrong type; build it as documented.',
   X402_SIGN_IN_INVALID_MESSAGE: 'The signed message is not exactly in the form of EIP-4361; build it again.',

@@ -23,8 +23,8 @@ export function notePage(
   { rows, total, next }: { rows: unknown[]; total: number | null; next: string | null },
   io: CommandIo,
 ): void {
-  const more = next === null ? '' : ` The next page: \`--after '${next}'\`.`
-  io.output.note(`${rows.length} of ${total ?? 'several'}.${more}`)
+  const more = next === null ? '' : ` For the next page, add \`--after '${next}'\`.`
+  io.output.note(`Showing ${rows.length}${total === null ? '' : ` of ${total}`}.${more}`)
 }
 
 /** Prints the result of an action: as data for a program, or as a sentence. */

@@ -18,7 +18,7 @@ const name = 'farebox serve'
 
 const usage = `Usage: farebox serve [--config FILE] [--check [--json] | --reload] [--workers N] [--log-level LEVEL]
 
-Serves the API for the models of a configuration. Prints \`ready URL\` when it accepts requests, and logs to stderr as lines of JSON.
+Serves the API for the models of a configuration. Prints \`ready URL\` when it accepts requests, and logs to stderr, one JSON object per line.
 
   --config FILE      the configuration (FAREBOX_CONFIG, or ./farebox.yaml); \`farebox init\` writes one
   --check            validate the configuration and exit

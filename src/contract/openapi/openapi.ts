@@ -132,7 +132,7 @@ const tagDescriptions: Record<(typeof operations)[number]['tag'], string> = {
   Models: 'Models with allowed values and prices.',
   Chat: 'Conversations, compatible with OpenAI clients.',
   Responses: 'Conversations in the form of the OpenAI Responses API.',
-  Characters: 'Personas that the operator has defined.',
+  Characters: 'Personas for chats, defined by the operator.',
   Embeddings: 'Turn texts into vectors.',
   Image: 'Make, edit and upscale images, and remove backgrounds.',
   Augment: 'Search the web, read pages and parse documents.',

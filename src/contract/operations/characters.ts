@@ -116,7 +116,7 @@ export const listCharacters = defineOperation({
   ...read,
   id: 'listCharacters',
   path: '/characters',
-  summary: 'Personas for chats, searched and sorted (preview)',
+  summary: 'Characters, searched and sorted (preview)',
   request: { query: CharacterQuery },
   answer: { json: CharacterList },
   failures: callerFailures,
@@ -126,7 +126,7 @@ export const getCharacter = defineOperation({
   ...read,
   id: 'getCharacterBySlug',
   path: '/characters/{slug}',
-  summary: 'One persona (preview)',
+  summary: 'One character (preview)',
   request: { params: slug },
   answer: { json: OneCharacter },
   failures: { ...callerFailures, 404: StandardError },
@@ -136,7 +136,7 @@ export const getCharacterReviews = defineOperation({
   ...read,
   id: 'getCharacterReviews',
   path: '/characters/{slug}/reviews',
-  summary: 'Reviews of a persona, newest first (preview)',
+  summary: 'Reviews of a character, newest first (preview)',
   request: {
     params: slug,
     query: z.object({

@@ -167,7 +167,7 @@ async function judge(
   } else if (!['claimed', 'settling', 'unknown'].includes(state)) {
     findings.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} without it.`)
   } else if (isLate) {
-    const sentence = `${brought} for payment ${key}, which is still ${state} an hour after it was sent to us; start the service or see its log.`
+    const sentence = `${brought} for payment ${key}, which is still ${state} an hour after the service received it; start the service or see its log.`
     findings.add('transfer_not_credited', transaction, sentence)
   } else {
     notes.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is still ${state}.`)

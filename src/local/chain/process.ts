@@ -94,7 +94,9 @@ async function untilStateIsWritten(folder: ChainFolder): Promise<void> {
 }
 
 const hangs = (folder: ChainFolder, { pid }: ChainRecord): LocalChainError =>
-  new LocalChainError(`The local chain in ${folder.path} (process ${pid}) does not answer; end it and start again.`)
+  new LocalChainError(
+    `The local chain in ${folder.path} (process ${pid}) does not answer; stop that process, then start again.`,
+  )
 
 /** `previous`: the saved state was incomplete, so the one before it is used, and later changes are lost. */
 type SavedState = 'none' | 'saved' | 'previous'

@@ -143,12 +143,12 @@ const sentences = {
   conflicting_headers:
     'The request carries more than one payment, and they differ. Send one payment, in PAYMENT-SIGNATURE alone.',
   too_long: 'The payment header is too long. Send the signed PaymentPayload alone, without large extensions.',
-  not_base64: 'The payment header is not base64. Send base64 of the JSON of a signed x402 v2 PaymentPayload.',
+  not_base64: 'The payment header is not base64. Send the JSON of a signed x402 v2 PaymentPayload in base64.',
   not_json:
-    'The payment header is not valid JSON. Send base64 of the JSON of a signed x402 v2 PaymentPayload, with each member once.',
+    'The payment header is not valid JSON. Send the JSON of a signed x402 v2 PaymentPayload in base64, with each member once.',
   wrong_version: 'x402Version must be 2. Request the payment requirements without a payment header, and sign those.',
   payload_members:
-    'A member of the payment is missing, has the wrong type or is not allowed. Send x402Version, accepted and payload; payload of an EVM payment has exactly signature and authorization, whose members are all strings, and that of a Solana payment exactly transaction.',
+    'A member of the payment is missing, has the wrong type or is not allowed. Send x402Version, accepted and payload; the payload of an EVM payment has exactly signature and authorization, whose members are all strings, and the payload of a Solana payment exactly transaction.',
   unsupported_scheme: 'This scheme is not accepted. Sign an option of `accepts` with the scheme exact.',
   unsupported_network: 'This network is not accepted. Sign an option of `accepts`.',
   wrong_asset: 'The payment is in a different token than requested. Sign the asset of the option in `accepts`.',
@@ -169,10 +169,10 @@ const sentences = {
     'The signature is wrapped for a wallet that is not deployed yet (ERC-6492), and this service does not deploy wallets. Deploy it and sign again.',
   insufficient_funds: 'The payer has too little of the token. Fund the wallet and send the payment again.',
   not_a_transaction:
-    'payload.transaction is not a Solana transaction. Send standard base64 with padding of a legacy or version 0 transaction, at most 1232 bytes, that the payer has signed.',
+    'payload.transaction is not a Solana transaction. Send a legacy or version 0 transaction that the payer has signed, at most 1232 bytes, in standard base64 with padding.',
   lookup_tables: 'The transaction uses address lookup tables. Name every account in the transaction itself.',
   wrong_signers:
-    'The transaction requires other signatures than the two it needs. Make it for extra.feePayer from the option in `accepts`, which pays the fee, and for the owner of the tokens.',
+    'The transaction requires signatures other than the two that it needs. Make it for extra.feePayer from the option in `accepts`, which pays the fee, and for the owner of the tokens.',
   wrong_fee_payer:
     'The transaction has a different fee payer than requested. Sign with extra.feePayer of the option in `accepts`.',
   fee_payer_named:

@@ -48,7 +48,7 @@ function requirePrices(id: string, prices: readonly bigint[]): void {
 function checkEmbeddingModel({ id, price, dimensions, maximumInputTokens }: EmbeddingModel): void {
   requirePrices(id, [price.inputPicoUsd])
   if (!(dimensions >= 1 && maximumInputTokens >= 1)) {
-    throw new Error(`Model ${id} must take at least one token and give at least one dimension.`)
+    throw new Error(`Model ${id} must accept at least one token and return at least one dimension.`)
   }
 }
 
@@ -56,20 +56,20 @@ function checkTextModel({ id, price, contextTokens, maximumCompletionTokens }: T
   const { inputPicoUsd, outputPicoUsd, cachedInputPicoUsd = 0n, cacheWritePicoUsd = 0n } = price
   requirePrices(id, [inputPicoUsd, outputPicoUsd, cachedInputPicoUsd, cacheWritePicoUsd])
   if (!(maximumCompletionTokens >= 1 && maximumCompletionTokens <= contextTokens)) {
-    throw new Error(`Model ${id} must complete at least one token, and not more than its context of ${contextTokens}.`)
+    throw new Error(`Model ${id} must return at least one token, and at most its context of ${contextTokens}.`)
   }
 }
 
 function checkImageModel({ id, price, sideDivisor, longestSide }: ImageModel): void {
   requirePrices(id, [price.perImageMicroUsd])
   if (!(sideDivisor >= 1 && longestSide >= sideDivisor))
-    throw new Error(`Model ${id} must make an image of at least one pixel.`)
+    throw new Error(`Model ${id} must return images of at least one pixel.`)
 }
 
 function checkVideoModel({ id, price, constraints }: VideoModel): void {
   const { durations, resolutions, aspect_ratios: ratios } = constraints
   const factors = constraints.upscale_factors?.map(factor => `${factor}x`)
-  if (durations.length === 0 && !factors) throw new Error(`Model ${id} must allow a duration.`)
+  if (durations.length === 0 && !factors) throw new Error(`Model ${id} needs at least one duration.`)
   if (factors && (durations.length || resolutions.length || ratios.length)) {
     throw new Error(
       `Model ${id} upscales, so its video decides on duration, resolution and ratio; leave their lists empty.`,
@@ -80,7 +80,7 @@ function checkVideoModel({ id, price, constraints }: VideoModel): void {
     ...resolutions.filter(each => !VideoResolution.safeParse(each).success),
     ...ratios.filter(each => !VideoAspectRatio.safeParse(each).success),
   ]
-  if (unknown.length) throw new Error(`Model ${id} allows ${unknown.join(', ')}, which no request can ask for.`)
+  if (unknown.length) throw new Error(`Model ${id} allows ${unknown.join(', ')}, which no request can contain.`)
   for (const resolution of factors ?? (resolutions.length ? resolutions : [''])) {
     const perSecond = price.perSecondMicroUsd[resolution]
     if (perSecond === undefined || perSecond < 0n) throw new Error(`Model ${id} has no price for "${resolution}".`)
@@ -91,10 +91,10 @@ function checkVideoModel({ id, price, constraints }: VideoModel): void {
 function checkImageInputModel(model: ImageInputModel): void {
   requirePrices(model.id, pricesOf(model))
   if (!(model.shortestSide >= 1 && model.mostPixels >= model.shortestSide ** 2)) {
-    throw new Error(`Model ${model.id} must take an image of at least one pixel.`)
+    throw new Error(`Model ${model.id} must accept images of at least one pixel.`)
   }
   if (model.type === 'inpaint' && !(model.mostImages >= 1 && model.mostImages <= 3)) {
-    throw new Error(`Model ${model.id} must take one to three images.`)
+    throw new Error(`Model ${model.id} must accept one to three images.`)
   }
 }
 
@@ -113,7 +113,7 @@ function pricesOf(model: ImageInputModel): readonly MicroUsd[] {
 
 function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: SpeechModel): void {
   requirePrices(id, [price.perCharacterPicoUsd])
-  if (!voices.length || !formats.length) throw new Error(`Model ${id} must have a voice and a format.`)
+  if (!voices.length || !formats.length) throw new Error(`Model ${id} needs a voice and a format.`)
   if (voices.some(voice => voice.startsWith('vv_'))) {
     throw new Error(`Model ${id} has a voice that begins with vv_; only voices made from recordings may.`)
   }
@@ -123,7 +123,7 @@ function checkSpeechModel({ id, voices, formats, price, voiceCloning, engine }: 
 
 function checkTranscriptionModel({ id, price, longestSeconds }: TranscriptionModel): void {
   requirePrices(id, [price.perSecondPicoUsd])
-  if (!(longestSeconds >= 1)) throw new Error(`Model ${id} must take at least one second of audio.`)
+  if (!(longestSeconds >= 1)) throw new Error(`Model ${id} must accept at least one second of audio.`)
 }
 
 function checkMusicModel({ id, price, durations, formats }: MusicModel): void {
@@ -132,8 +132,8 @@ function checkMusicModel({ id, price, durations, formats }: MusicModel): void {
     'options' in durations
       ? durations.options.includes(durations.default)
       : durations.least <= durations.default && durations.default <= durations.most
-  if (!allowsDefault) throw new Error(`Model ${id} must allow the duration that it makes by itself.`)
-  if (!formats.length) throw new Error(`Model ${id} must have a format.`)
+  if (!allowsDefault) throw new Error(`Model ${id} must allow its own default duration.`)
+  if (!formats.length) throw new Error(`Model ${id} needs a format.`)
 }
 
 /** A field's value that a model's record offers to callers. */

@@ -24,7 +24,7 @@ export const videoChoices = {
   aspect_ratio: z.string().pipe(VideoAspectRatio).optional().describe('Such as 16:9.'),
   resolution: z.string().pipe(VideoResolution).optional().describe('Such as 720p.'),
   upscale_factor: z.number().pipe(UpscaleFactor).optional().describe('1, 2 or 4: for upscalers, with video.'),
-  audio: z.boolean().optional().describe('With audio, if the model supports it.'),
+  audio: z.boolean().optional().describe('Default true, if the model supports audio.'),
   video: z.string().min(1).optional().describe('Path or URL of a source video.'),
 }
 

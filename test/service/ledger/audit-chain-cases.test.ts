@@ -147,7 +147,7 @@ describe('a payee', () => {
 describe('money that came without a credit', () => {
   const hourMs = 3_600_000
   const brought = '0xbb brought 5 micro-USD for payment one, which is'
-  const late = 'unknown an hour after it was sent to us; start the service or see its log.'
+  const late = 'unknown an hour after the service received it; start the service or see its log.'
   const cases: [rule: string, payment: Payment, finding: string | null, note: string | null][] = [
     ['for a payment that was refused is a finding', { state: 'rejected' }, `${brought} rejected without it.`, null],
     ['for a payment that is settling is on its way', { state: 'settling' }, null, `${brought} still settling.`],

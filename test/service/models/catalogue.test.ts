@@ -118,7 +118,7 @@ const wrong: [rule: string, models: Model[], sentence: RegExp][] = [
   [
     'no duration',
     [videoModel({ constraints: { ...videoModel().constraints, durations: [] } })],
-    /must allow a duration/,
+    /needs at least one duration/,
   ],
 ]
 test.each(wrong)('%s is found at start', (_rule, list, sentence) => {

@@ -15,7 +15,7 @@ import { unset, webPiecePrice } from '../web/routes.ts'
 export async function answerTextParser(call: Call, body: TextParserRequest, service: Service): Promise<WholeReply> {
   const { file, response_format: format } = body
   if (file.size > documentBytes) throw fieldError(['file'], `has more than ${documentBytes} bytes`)
-  if (file.size === 0) throw fieldError(['file'], 'has no bytes')
+  if (file.size === 0) throw fieldError(['file'], 'is empty')
   return sell(call, { model: null, amount: microUsd(augmentMicroUsd) }, service, async () => {
     const bytes = Buffer.from(await file.arrayBuffer())
     const { documents, log } = service
