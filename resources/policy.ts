@@ -5,7 +5,7 @@ import { walletOutput } from '#toolkit/output/wallet.ts'
 /** The decisions that only the user makes, as listed in docs/wallet.md. */
 const personDecides = [
   'A call or a requested top-up above `caps_usd.ask_above`. If a call needs credit, the wallet buys 5 USD without asking, or more if the call costs more, within the caps.',
-  'The first payment of a wallet that was made in a conversation, while `next_payment_asks` is true.',
+  'The first payment of a wallet that was created in a conversation, while `next_payment_asks` is true.',
   'A call without a known price.',
   'Repeating a call whose answer was lost, if the service might charge for both.',
   'The first payment to an address.',

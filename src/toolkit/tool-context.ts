@@ -198,7 +198,7 @@ export interface WalletView {
   /** When it was read. */
   atMs: number
   caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
-  /** Whether the next payment needs approval because it is the first of a wallet that was made in a conversation. */
+  /** Whether the next payment needs approval because it is the first of a wallet that was created in a conversation. */
   asksNextPayment: boolean
   /** As counted for the caps; `reserved` is the part of the total whose payment is not confirmed. */
   spent: { today: MicroUsd; total: MicroUsd; reserved: MicroUsd } | null

@@ -34,7 +34,7 @@ export interface ToolHost {
   context(invocation: Invocation): ToolContext
   /** Records the user's decision on a request; repeating the same tool call then finds it. */
   answer(approvalId: string, answer: ApprovalDecision): Promise<AnswerKept>
-  /** Offers a page where the user makes the wallet that pays, or unlocks one; null if that would not help. */
+  /** Offers a page where the user creates the wallet that pays, or unlocks one; null if that would not help. */
   offerWallet?(): Promise<WalletOffer | null>
   /** Resolves once the user is done on the latest page, or after `timeoutMs`. Never rejects. */
   walletMade?(timeoutMs: number, signal: AbortSignal): Promise<void>
@@ -45,7 +45,7 @@ export interface ToolHost {
   close(): Promise<void>
 }
 
-/** A local page on which the user makes a wallet. Nothing on it passes through the conversation. */
+/** A local page on which the user creates a wallet. Nothing on it passes through the conversation. */
 export interface WalletOffer {
   /** For the user alone: the first browser that opens it gets the page. */
   link: string

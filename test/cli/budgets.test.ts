@@ -27,7 +27,7 @@ describe.each([
     expect((await during(() => keys('budget', keyId, '--budget-usd', '0', '--period', 'epoch'))).code).toBe(0)
     const changed = JSON.parse((await during(() => keys('list', '--json'))).stdout)
     expect(changed).toMatchObject([{ budget: { period: 'epoch', usd: '0.000000', staking: null } }])
-    expect((await during(() => keys('budget', keyId, '--none'))).stdout).toBe(`Key ${keyId} has no limit.\n`)
+    expect((await during(() => keys('budget', keyId, '--none'))).stdout).toBe(`Key ${keyId} has no budget.\n`)
     expect(JSON.parse((await during(() => keys('list', '--json'))).stdout)).toMatchObject([{ budget: null }])
   })
 

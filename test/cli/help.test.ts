@@ -59,7 +59,7 @@ test.each(words)('help %s %s says what it does, its own flags and an example', a
   const explained = rest.filter(paragraph => paragraph.startsWith('  --') || /^ {2}[A-Z]{2}/.test(paragraph)).join('\n')
   for (const flag of flagsIn(own)) expect(explained, flag).toContain(`  ${flag}`)
   const rows = explained.split('\n').filter(line => /^ {2}--/.test(line))
-  if (!own.includes('LIMITS')) for (const row of rows) expect(flagsIn(own), row).toContain(flagsIn(row)[0])
+  if (!own.includes('BUDGET')) for (const row of rows) expect(flagsIn(own), row).toContain(flagsIn(row)[0])
   expect(stdout).toMatch(new RegExp(`Examples?:[^]*farebox ${name} ${word}`))
 })
 

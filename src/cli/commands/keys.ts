@@ -12,8 +12,8 @@ import { paintFor } from '../show/style.ts'
 
 const name = 'farebox keys'
 
-const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [--admin] [LIMITS] [--data DIR] [--json]
-       farebox keys budget ID LIMITS | --none [--data DIR] [--json]
+const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [--admin] [BUDGET] [--data DIR] [--json]
+       farebox keys budget ID BUDGET | --none [--data DIR] [--json]
        farebox keys list [--account ID] [--data DIR] [--json]
        farebox keys revoke ID [--data DIR] [--json]
        farebox keys rotate-secret [--break-keys] [--data DIR] [--json]
@@ -21,7 +21,8 @@ const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] 
 
 create makes an API key for a new customer with N USD of credit, and prints it once. budget limits what one key may spend.
 list shows ids, accounts and how each key begins. revoke ends a key at once. rotate-secret creates a new secret for keys and
-download links; the former one still works. drop-secrets stops accepting former secrets. Stop the service before either.
+download links while the service is stopped; the former secret still works. drop-secrets stops accepting former secrets
+while the service is stopped.
 
   --usd N       initial credit, for example 5 or 0.25; 0 for none
   --label TEXT  what the key is for, shown in lists
@@ -31,12 +32,12 @@ download links; the former one still works. drop-secrets stops accepting former 
   --data DIR    the service's folder (the one in ./farebox.yaml, or .farebox)
   --json        print JSON
 
-LIMITS are what a key may spend in each period; other keys of the customer are not counted:
+BUDGET is what a key may spend in each period; other keys of the customer are not counted:
 
   --period epoch|month|lifetime  a UTC day, a UTC month, or the key's lifetime
   --budget-usd N                 in USD
   --budget-staking N             in staking credit
-  --none                         remove the limit`
+  --none                         remove the budget`
 
 export const keys: Command = {
   usage,
@@ -103,11 +104,11 @@ async function budget(args: readonly string[], io: CommandIo): Promise<number> {
   const [id] = positionals
   if (id === undefined) throw wrongUsage(name, 'The id of the key is missing; `farebox keys list` shows it')
   const limits = budgetOf(values, name)
-  if ((limits === null) !== values.none) throw wrongUsage(name, 'Give the limits, or `--none`')
+  if ((limits === null) !== values.none) throw wrongUsage(name, 'Give a budget, or `--none`')
   const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
     await about(id, operator.setBudget(id, limits))
-    const sentence = limits ? `Key ${id} now has these limits.` : `Key ${id} has no limit.`
+    const sentence = limits ? `Key ${id} now has this budget.` : `Key ${id} has no budget.`
     return printed(values, io, { id }, sentence)
   } finally {
     await operator.close()
@@ -176,7 +177,7 @@ const needs: Readonly<Record<KeyNeeds, string>> = {
 async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output): Promise<string[]> {
   if (keys.length === 0) return ['There are no keys.']
   const { tableLines } = await import('../show/table.ts')
-  const head = ['Id', 'Key', 'Customer', 'Made', 'Role', 'State', 'Secret', 'Limits', 'Label']
+  const head = ['Id', 'Key', 'Customer', 'Made', 'Role', 'State', 'Secret', 'Budget', 'Label']
   const paint = paintFor(output)
   const rows = keys.map(key => {
     const state = stateOf(key, nowMs)

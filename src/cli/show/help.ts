@@ -52,7 +52,7 @@ function wordHelp({ name, usage }: Omit<Helped, 'summary'>, word: string, own: r
   const names = new Set(lines.flatMap(line => line.match(/--[a-z][a-z-]*|\b[A-Z]{2,}\b/g) ?? []))
   const options = paragraphs.flatMap(rowsOf).filter(row => {
     const [first = ''] = row.trim().split(/ {2,}/)
-    return (first.match(/--[a-z][a-z-]*|^[A-Z]+/g) ?? []).some(each => names.has(each) || isLimit(each, usage, names))
+    return (first.match(/--[a-z][a-z-]*|^[A-Z]+/g) ?? []).some(each => names.has(each) || isOfGroup(each, usage, names))
   })
   return [
     `Usage: ${lines.join('\n       ')}`,
@@ -62,11 +62,11 @@ function wordHelp({ name, usage }: Omit<Helped, 'summary'>, word: string, own: r
 }
 
 /**
- * Whether a flag belongs to a group that the synopsis names in capitals, such as LIMITS, and which has its own
+ * Whether a flag belongs to a group that the synopsis names in capitals, such as BUDGET, and which has its own
  * paragraph.
  */
-const isLimit = (flag: string, usage: string, names: ReadonlySet<string>): boolean =>
-  [...names].some(group => /^[A-Z]+$/.test(group) && (usage.split(`\n${group} are `)[1] ?? '').includes(`  ${flag}`))
+const isOfGroup = (flag: string, usage: string, names: ReadonlySet<string>): boolean =>
+  [...names].some(group => /^[A-Z]+$/.test(group) && (usage.split(`\n${group} is `)[1] ?? '').includes(`  ${flag}`))
 
 /** The rows of a paragraph that explains flags, each with the lines that continue it. */
 const rowsOf = (paragraph: string): string[] =>

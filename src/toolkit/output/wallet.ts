@@ -25,7 +25,7 @@ export const WalletOutput = z.object({
       ask_above: z.number(),
     })
     .nullable(),
-  /** The first payment of a wallet that was made in a conversation asks the user. */
+  /** The first payment of a wallet that was created in a conversation asks the user. */
   next_payment_asks: z.boolean(),
   spent_usd: z.object({ today: z.number(), total: z.number(), reserved: z.number() }).nullable(),
   /** When the credit falls below the first amount, the second is paid; null if refills are off. */

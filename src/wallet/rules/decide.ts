@@ -57,7 +57,7 @@ function whyTopUpIsAsked(
   amountMicroUsd: MicroUsd,
 ): string | null {
   if (asksFirstTopUp && spent.totalMicroUsd === 0n)
-    return 'It is the first payment of this wallet, which was made in a conversation; later ones are made within the caps after a 402.'
+    return 'It is the first payment of this wallet, which was created in a conversation; later ones are made within the caps after a 402.'
   return occasion !== 'after-402' && amountMicroUsd > askAboveMicroUsd
     ? `It is more than ${displayUsd(askAboveMicroUsd)}, and no call needed it; amounts above that need approval.`
     : null
