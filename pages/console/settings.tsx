@@ -28,8 +28,8 @@ function Settings(): JSX.Element {
       </p>
       {edits?.isLoaded === false && (
         <p>
-          The file was edited since the service loaded it. SIGHUP loads the edits, and so does a change that you make
-          here.
+          The file has been edited since the service loaded it. SIGHUP loads the edits, and so does a change that you
+          make here.
         </p>
       )}
       {waitForRestart.length > 0 && <p>Edited; takes effect after a restart: {waitForRestart.join(', ')}.</p>}

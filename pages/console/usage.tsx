@@ -57,7 +57,7 @@ export function UsagePage(): JSX.Element {
       {csv.refusal}
       {page && (
         <p role="status">
-          In all {count(page.totals.requests)} requests, {money(page.totals.chargedUsd)} charged and{' '}
+          Total: {count(page.totals.requests)} requests, {money(page.totals.chargedUsd)} charged and{' '}
           {money(page.totals.revenueUsd)} revenue
           {filter.from === undefined && filter.to === undefined && ', in 30 days'}.
         </p>

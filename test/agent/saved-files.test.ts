@@ -132,7 +132,7 @@ describe('a saved file is read as long as it is what it was', () => {
   })
 
   const refused: [rule: string, does: (stage: Stage) => Promise<unknown>, says: RegExp][] = [
-    ['is deleted', ({ path }) => rm(path), /^The file no longer exists: /],
+    ['is deleted', ({ path }) => rm(path), /^The saved file no longer exists: /],
     ['is cut', ({ path }) => truncate(path, 9), /^Another file is now/],
     ['is of another type', ({ path }) => writeFile(path, Buffer.alloc(png.length, 1)), /^Another file is now/],
     [

@@ -110,7 +110,7 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
   async readablePath({ path }: SavedFile): Promise<string> {
     const real = await realpath(path).catch(() => null)
     if (real === null)
-      throw refused(`The file no longer exists: ${path}`, 'It was deleted or moved since it was saved.')
+      throw refused(`The saved file no longer exists: ${path}.`, 'Ask the user where it is now, or make it again.')
     // Its path contained no link when it was saved.
     if (real !== path || (await this.#readable.pathOf(real)) !== real)
       throw refused('The file is not in a folder that tools may read.', openIt(path))

@@ -164,7 +164,7 @@ const Character = z.strictObject({
   reviews: z.array(Review).max(reviewsOfCharacter).optional(),
 })
 
-/** Personas for chats. */
+/** Characters for chats. */
 const CharacterConfigs = z
   .array(Character)
   .max(charactersOfService)

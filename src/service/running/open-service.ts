@@ -48,7 +48,7 @@ export interface ServiceOptions {
   pages?: PageReader
   /** Blockchains whose nodes callers may query, each through a `JsonRpcNode` or another node; none by default. */
   networks?: readonly ChainNetwork[]
-  /** Personas for chats. */
+  /** Characters for chats. */
   characters?: readonly Character[]
   /** Transcribes videos; refused if absent. */
   transcriber?: VideoTranscriber
