@@ -15,6 +15,7 @@ import { PageRefusal, refused, refusedBy, refusedTo } from '#host/pages/page-ref
 import { isSameSecret } from '#host/signatures/signatures.ts'
 import { apiPath, pageKeyHeader, sessionPath } from '#pages/kit/wire.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
+import { toTheUser } from '../words/to-the-user.ts'
 import { openLoopbackServer } from './loopback-server.ts'
 
 /** A page with a script: the files that the browser loads, and the routes that the script calls. */
@@ -192,7 +193,7 @@ async function run(route: PageRoute, asked: Parameters<PageRoute>[0]): Promise<R
     const answered = await route(asked)
     return answered instanceof Response ? guarded(answered) : sendJson(200, answered)
   } catch (error) {
-    if (error instanceof WalletRefusal) return refused(409, error.sentence, error.nextStep)
+    if (error instanceof WalletRefusal) return refused(409, toTheUser(error.sentence), toTheUser(error.nextStep))
     // The message may contain untrusted text. The terminal that serves the page shows more.
     return refused(500, 'The page’s server failed.', 'Try again, or use the commands of `farebox wallet`.')
   }

@@ -18,6 +18,7 @@ import {
 } from '../loopback/one-browser.ts'
 import type { OpenAgent } from '../open-agent.ts'
 import type { AgentEnvironment } from '../settings/wallet-settings.ts'
+import { toTheUser } from '../words/to-the-user.ts'
 import { asTyped, placeOf } from '../words/typed-commands.ts'
 import {
   capFields,
@@ -128,7 +129,7 @@ class MakingPage implements BrowserPage {
       if (this.isDone || this.#addresses) return null
       return this.#plan ? await this.#make(this.#plan, form) : await this.#unlock(form)
     } catch (error) {
-      if (error instanceof WalletRefusal) return `${error.sentence} ${error.nextStep}`
+      if (error instanceof WalletRefusal) return toTheUser(`${error.sentence} ${error.nextStep}`)
       throw error
     }
   }

@@ -175,7 +175,7 @@ function stillOpen(payment: journal.Payment, context: Pick<PayContext, 'keys' | 
   return new WalletRefusal({
     rule: payment.sends > limits.sendAttempts ? 'payment-open' : 'outcome-unknown',
     sentence: `It is unknown whether the payment ${payment.id} of ${amount} arrived (${payment.reason ?? 'no answer'}).`,
-    nextStep: `Try again in a minute: the same payment is sent again, never a second one. After ${until} its owner can run \`farebox wallet resolve ${payment.id}\`.`,
+    nextStep: `Try again in a minute: the same payment is sent again, never a second one. After ${until} the user can run \`farebox wallet resolve ${payment.id}\`.`,
   })
 }
 

@@ -28,14 +28,14 @@ export function beyondCap(policy: Policy, situation: Situation, order: Order, am
     return refusal(
       'max-total',
       `${displayUsd(amount)} more would exceed the wallet's total cap of ${displayUsd(policy.maxTotalMicroUsd)}; ${displayUsd(spent.totalMicroUsd)} of it is used or reserved.`,
-      'The owner of the wallet can raise FAREBOX_MAX_TOTAL_USD.',
+      'Ask the user to raise FAREBOX_MAX_TOTAL_USD.',
       withLimit(policy.maxTotalMicroUsd, spent.totalMicroUsd),
     )
   if (spent.dayMicroUsd + amount > policy.maxDayMicroUsd)
     return refusal(
       'max-day',
       `${displayUsd(amount)} more would exceed the cap of ${displayUsd(policy.maxDayMicroUsd)} in 24 hours; ${displayUsd(spent.dayMicroUsd)} of it is used or reserved.`,
-      'Wait until older payments are a day old, or ask the owner of the wallet to raise FAREBOX_MAX_DAY_USD.',
+      'Wait until older payments are a day old, or ask the user to raise FAREBOX_MAX_DAY_USD.',
       withLimit(policy.maxDayMicroUsd, spent.dayMicroUsd),
     )
   const waitMs = (spent.lastPaymentAtMs ?? -Infinity) + policy.cooldownMs - nowMs
@@ -58,6 +58,6 @@ export const overCap = (rule: 'max-payment' | 'max-call', amount: bigint, cap: b
   refusal(
     rule,
     `${displayUsd(amount)} is more than the cap on one ${rule === 'max-call' ? 'call' : 'payment'}, ${displayUsd(cap)}.`,
-    `Request less, or ask the owner of the wallet to raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
+    `Request less, or ask the user to raise ${rule === 'max-call' ? 'FAREBOX_MAX_CALL_USD' : 'FAREBOX_MAX_PAYMENT_USD'}.`,
     { amountMicroUsd: amount, limitMicroUsd: cap },
   )

@@ -110,7 +110,7 @@ export function wrongClock({ nowMs, otherClocks = [] }: Pick<Situation, 'nowMs' 
 export const stopped: Refusal = refusal(
   'stopped',
   'The wallet is stopped.',
-  'To start it, its owner can run `farebox wallet start`, or remove the file `stop` from its data folder.',
+  'The user can start it with `farebox wallet start`, or by removing the file `stop` from the data folder.',
 )
 
 /** A call that would be charged; `quotedMicroUsd` is null if its price is unknown beforehand. */
