@@ -28,8 +28,8 @@ written. Without CLIENT, it lists the clients and which of them are installed he
 
   CLIENT                  ${wrapped(assistantClients.map(client => client.name))}
   --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was created for)
-  --local DIR             use the service of the \`farebox up\` that runs on this folder (.farebox), with its wallet
-                          for test money, created in the first conversation if it is missing
+  --local DIR             use the service of the \`farebox up\` that runs on this folder (.farebox), and its wallet
+                          with test money; if the wallet is missing, the first conversation creates it
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --tools NAMES           tools or sets to serve, as in \`farebox mcp --tools\`
   --passphrase-file FILE  file with the wallet's passphrase; not needed with the system keychain

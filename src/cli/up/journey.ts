@@ -221,7 +221,7 @@ class Journey {
         'no face detector is installed, so every image is treated as showing a face; the user was shown',
         ...lines.slice(0, shown.questionLines).map(line => `| ${shortened(line, shown.lineCharacters)}`),
         ...(lines.length > shown.questionLines ? ['| …'] : []),
-        `ticked the three statements; only then was it queued as job ${String(data.job_id)}`,
+        `the user ticked the three statements; only then was the video queued as job ${String(data.job_id)}`,
       ].join('\n'),
     }
   }
