@@ -51,7 +51,7 @@ const actNames = [
     'customer.limit',
     'job.refund',
     'limit.unblock',
-    'payment.look',
+    'payment.check',
     'model.try',
     'settings.change',
     'key.create',

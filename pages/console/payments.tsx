@@ -59,16 +59,16 @@ function Steps({ steps }: Pick<PaymentView, 'steps'>): JSX.Element {
   )
 }
 
-/** Lets the service look at one payment now, and shows what it found. */
+/** Has the service check one payment now, and shows what it found. */
 function LookDialog({ row, done }: { row: PaymentView; done(): void }): JSX.Element {
-  const look = async (form: FormData) => {
+  const check = async (form: FormData) => {
     const reason = String(form.get('reason') ?? '').trim()
     const order = { payment: row.payment, ...(reason === '' ? {} : { reason }) }
-    const { stage, outcome } = (await act('payment.look', order)) as PaymentLooked
+    const { stage, outcome } = (await act('payment.check', order)) as PaymentLooked
     said.value = `The payment is ${stage}. ${outcome}`
   }
   return (
-    <DialogForm title="Look again at this payment" action="Look again now" submit={look} close={done}>
+    <DialogForm title="Check this payment again" action="Check now" submit={check} close={done}>
       <p>
         The service asks the chain. If the payment arrived, it is credited; if not, it is sent again as long as its
         signature is valid. No payment is credited twice.
@@ -122,8 +122,8 @@ export function PaymentsPage(): JSX.Element {
     name: 'Action',
     show: row =>
       row.isOpen ? (
-        <button type="button" aria-label={`Look again at ${row.payment}`} onClick={() => (looked.value = row)}>
-          Look again
+        <button type="button" aria-label={`Check again: ${row.payment}`} onClick={() => (looked.value = row)}>
+          Check again
         </button>
       ) : (
         nothing

@@ -160,7 +160,7 @@ export interface PaymentProblems {
   problems: string[]
 }
 
-/** `POST /api/operator/payment.look` */
+/** `POST /api/operator/payment.check` */
 export interface PaymentLooked {
   stage: PaymentView['stage']
   outcome: string

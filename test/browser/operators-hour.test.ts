@@ -98,9 +98,9 @@ withChromium('an operator’s hour', browser => {
     await click(link('Overview'))
     await click(link(/what to do$/))
     await view.getByText('Don’t credit the customer by hand').waitFor()
-    await click(view.getByRole('button', { name: /^Look again at/ }))
+    await click(view.getByRole('button', { name: /^Check again:/ }))
     await view.getByRole('dialog').getByLabel('Reason').fill('the customer asked')
-    await click(button('Look again now'))
+    await click(button('Check now'))
     await said(/^The payment is unknown\. (The chain does not answer|The service is checking it right now)/)
 
     begin('suspend')

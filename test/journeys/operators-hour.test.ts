@@ -47,7 +47,7 @@ test('an operator’s hour by commands', { tags: ['posix'], timeout: 400_000 }, 
   const stuck = await run('payments', 'list', '--stage', 'stuck')
   expect(stuck.stdout.trim().split('\n')).toHaveLength(1)
   expect(stuck.stderr).toContain('Don’t credit the customer by hand')
-  const [, payment = ''] = /`farebox payments look '([^']+)'`/.exec(stuck.stderr) ?? []
+  const [, payment = ''] = /`farebox payments check '([^']+)'`/.exec(stuck.stderr) ?? []
   const look = () => farebox('payments', 'look', payment, '--reason', 'the customer asked')
   await expect.poll(look, { timeout: 60_000, interval: 2_000 }).toMatch(/unknown\. The chain does not answer/)
 
@@ -67,7 +67,7 @@ test('an operator’s hour by commands', { tags: ['posix'], timeout: 400_000 }, 
   const log = JSON.parse(await farebox('customers', 'log', '--json')) as { rows: { act: string }[] }
   expect(log.rows.map(({ act }) => act).reverse()).toEqual(
     expect.arrayContaining([
-      ...['key.create', 'customer.change', 'customer.credit', 'payment.look'],
+      ...['key.create', 'customer.change', 'customer.credit', 'payment.check'],
       ...['customer.suspend', 'customer.resume', 'customer.refund'],
     ]),
   )

@@ -260,8 +260,8 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O20',
-    threat: 'a stuck payment that operators look at many times at once, so that it is credited twice',
-    answer: 'one credit: a look holds the payment’s lease, and credits only what the chain shows',
+    threat: 'a stuck payment that operators check many times at once, so that it is credited twice',
+    answer: 'one credit: a check holds the payment’s lease, and credits only what the chain shows',
     shownBy: [
       shown(
         'payments/payment-looks.test.ts',

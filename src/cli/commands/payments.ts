@@ -11,11 +11,11 @@ const stages = ['stuck', ...paymentStages] as const
 
 const usage = `Usage: farebox payments list [--stage STAGE] [--payer ADDRESS] [--transaction ID] [--limit N] [--after NEXT] [--data DIR]
                              [--json]
-       farebox payments look PAYMENT [--reason TEXT] [--data DIR] [--json]
+       farebox payments check PAYMENT [--reason TEXT] [--data DIR] [--json]
 
-list shows top-ups, newest first, and what to do about each stuck one. A top-up is stuck if it has not ended after an hour. look
-lets the running service check a payment now: the service credits it if it arrived, and otherwise sends it again if that is
-still possible. No payment is credited twice.
+list shows top-ups, newest first, and what to do about each stuck one. A top-up is stuck if it has not ended after an hour. check
+has the running service ask the chain about a payment now: the service credits it if it arrived, and otherwise sends it again
+if that is still possible. No payment is credited twice.
 
   --stage STAGE     ${stages.join(', ')}
   --payer ADDRESS   only payments of this wallet
@@ -26,7 +26,7 @@ still possible. No payment is credited twice.
   --data DIR        the service's folder (the one in ./farebox.yaml, or .farebox)
   --json            print JSON`
 
-export const payments: Command = { usage, run: byWord(name, { list, look }) }
+export const payments: Command = { usage, run: byWord(name, { list, check }) }
 
 const operate = operateBy(name)
 const operateThere = operateOnService(name)
@@ -57,15 +57,15 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
 const whatToDo = ({ payment, advice, steps }: OperatorAnswer<'payments'>['rows'][number]): string[] => [
   `${plain(payment)}: ${advice}`,
   ...steps.map((step, index) => `  ${index + 1}. ${step}`),
-  `  To look again: \`farebox payments look '${plain(payment)}'\`.`,
+  `  To check it again: \`farebox payments check '${plain(payment)}'\`.`,
 ]
 
-async function look(args: readonly string[], io: CommandIo): Promise<number> {
+async function check(args: readonly string[], io: CommandIo): Promise<number> {
   const options = { reason: text, ...place }
   const { values, positionals } = parseArguments(args, { command: name, options, maxPositionals: 1 })
   const [payment] = positionals
   if (!payment) throw wrongUsage(name, 'The payment is missing; `farebox payments list --stage stuck` shows their ids')
-  const answer = await operateThere('payment.look', { payment, ...given({ reason: values.reason }) }, values, io)
+  const answer = await operateThere('payment.check', { payment, ...given({ reason: values.reason }) }, values, io)
   if (values.json) io.output.printJson(answer)
   else io.output.print(`The payment is ${answer.stage}. ${answer.outcome}`)
   return 0

@@ -53,7 +53,7 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
   ],
   payments: [
     ['farebox payments list --stage stuck', 'Show top-ups that have not ended, and what to do about each'],
-    ['farebox payments look \'evm:8453:0x…\' --reason "ticket 17"', 'Let the service check one of them now'],
+    ['farebox payments check \'evm:8453:0x…\' --reason "ticket 17"', 'Let the service check one of them now'],
   ],
   ledger: [
     ['farebox ledger balance', 'Show the balance of each account'],

@@ -167,7 +167,7 @@ export type OperatorAct =
   | 'customer.limit'
   | 'job.refund'
   | 'limit.unblock'
-  | 'payment.look'
+  | 'payment.check'
   | 'model.try'
   | 'settings.change'
   | 'key.create'

@@ -21,7 +21,7 @@ const acts: Readonly<Record<ActName, Pick<ConsoleRoute, 'role' | 'proof'>>> = {
   'customer.limit': { role: 'owner' },
   'job.refund': { role: 'support' },
   'limit.unblock': { role: 'support' },
-  'payment.look': { role: 'support' },
+  'payment.check': { role: 'support' },
   'operator.create': { role: 'owner', proof: true },
   'operator.role': { role: 'owner', proof: true },
   'operator.remove': { role: 'owner', proof: true },

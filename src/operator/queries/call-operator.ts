@@ -58,7 +58,7 @@ const runs: Runs = {
   'customer.resume': resumeCustomer,
   'customer.limit': limitCustomer,
   'job.refund': refundJob,
-  'payment.look': lookAtPayment,
+  'payment.check': lookAtPayment,
   'limit.unblock': unblock,
   operators,
   'operator.create': createOperator,

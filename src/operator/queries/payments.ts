@@ -30,7 +30,7 @@ interface StuckRow {
 function stepsFor({ state, transaction_id, valid_before_seconds }: StuckRow, nowMs: number): string[] {
   const isOver = valid_before_seconds !== null && valid_before_seconds * 1_000 < nowMs
   return [
-    'Look again now. If it arrived, it is credited; if not, it is sent again as long as its signature is valid.',
+    'Check again now. If it arrived, it is credited; if not, it is sent again as long as its signature is valid.',
     ...(isOver
       ? [
           `Its signature was valid until ${new Date(valid_before_seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC, so it can no longer be sent. It stays pending only until the node answers: check that with \`farebox doctor\`.`,
@@ -93,10 +93,10 @@ function timedPlace(after: string): [atMs: number, id: string] {
   return [Number(atMs), id]
 }
 
-/** The result of a look, and what to do. The stage shows how an ended payment ended. */
+/** The result of a check, and what to do. The stage shows how an ended payment ended. */
 const outcomes: Readonly<Record<Exclude<PaymentFound, 'ended'>, string>> = {
-  driven: 'The service is checking it right now. Look again in half a minute.',
-  busy: 'Other payments are being checked right now. Look again in half a minute.',
+  driven: 'The service is checking it right now. Check again in half a minute.',
+  busy: 'Other payments are being checked right now. Check again in half a minute.',
   unreadable:
     'This release cannot read the stored payment, and leaves it as it is. Start the release that wrote it, which finishes it. Don’t credit it by hand.',
   not_configured:
@@ -109,20 +109,20 @@ const outcomes: Readonly<Record<Exclude<PaymentFound, 'ended'>, string>> = {
 }
 
 /**
- * Lets the service look at a payment now. This is the same work that the service does regularly: it credits only what
+ * Has the service check a payment now. This is the same work that the service does regularly: it credits only what
  * the chain shows, so no payment is credited twice. The log's row is written first, so that no action is missing from
  * the log.
  */
 export async function lookAtPayment(
   context: OperatorContext,
-  { payment, reason }: OperatorOrder<'payment.look'>,
+  { payment, reason }: OperatorOrder<'payment.check'>,
   actor: string,
-): Promise<OperatorAnswer<'payment.look'>> {
+): Promise<OperatorAnswer<'payment.check'>> {
   const lookAgain = context.payments?.lookAgain?.bind(context.payments)
   if (!lookAgain) throw refuse('This process takes no payments. Do it in the console of a service that does.')
   const { state, account } = await stored(context, payment)
   if (!open.includes(state)) throw refuse(`This payment has ended. ${advice[state]}`)
-  const act = { actor, act: 'payment.look' as const, account, subject: payment, reason: reason ?? null }
+  const act = { actor, act: 'payment.check' as const, account, subject: payment, reason: reason ?? null }
   await commitAct(context, { ...act, before: { stage: state } }, [])
   const look = await lookAgain(payment)
   const stage = (await stored(context, payment)).state

@@ -358,7 +358,7 @@ export const operatorActs = {
     answer: done,
   },
   'job.refund': { input: z.strictObject({ job: term, reason }), answer: done.extend({ refundedUsd: Usd }) },
-  'payment.look': {
+  'payment.check': {
     input: z.strictObject({ payment: z.string().min(1).max(500).refine(isStorable, storable), ...why }),
     /** The stage after the look, and what it found. */
     answer: z.strictObject({ payment: z.string(), stage: z.enum(paymentStages), outcome: z.string() }),

@@ -37,7 +37,7 @@ const leastRole: Record<string, OperatorRole> = {
   ...Object.fromEntries(
     [
       ...['customer.create', 'customer.change', 'customer.refund', 'customer.suspend', 'customer.resume'],
-      ...['job.refund', 'limit.unblock', 'payment.look'],
+      ...['job.refund', 'limit.unblock', 'payment.check'],
     ].map(name => [`POST /api/operator/${name}`, 'support']),
   ),
   ...Object.fromEntries(

@@ -315,14 +315,14 @@ export function operatorContract(name: string, open: () => Promise<Opened>): voi
       now += 3_600_001
       const [row] = (await ask('payments', { stage: 'stuck' })).rows
       expect(row).toMatchObject({ payment: 'p', stage: 'settling', isOpen: true, isStuck: true })
-      expect(row?.steps.join(' ')).toMatch(/Look again now.*by hand.*--chain/)
+      expect(row?.steps.join(' ')).toMatch(/Check again now.*by hand.*--chain/)
       expect((await ask('overview', {})).atRisk.stuckPayments).toBe(1)
       expect((await ask('payments', { stage: 'credited' })).total).toBe(0)
     })
 
     test('a look at a payment is in the log before it begins, and its outcome says what to do', async () => {
       await mustCommit(opened.store, payment('p', null, 'claimed', 0), payment('p', 'claimed', 'settling', 1))
-      await expect(ask('payment.look', { payment: 'p' })).rejects.toThrow('takes no payments')
+      await expect(ask('payment.check', { payment: 'p' })).rejects.toThrow('takes no payments')
       expect(await acts()).toEqual([])
       const logged: string[] = []
       const lookAgain = async (key: string) => {
@@ -330,14 +330,14 @@ export function operatorContract(name: string, open: () => Promise<Opened>): voi
         return { found: 'open' as const, problem: `No gas for ${key}.` }
       }
       context = { ...context, payments: { lookAgain } }
-      const found = await ask('payment.look', { payment: 'p', reason: 'Ada asked' })
+      const found = await ask('payment.check', { payment: 'p', reason: 'Ada asked' })
       expect(found).toMatchObject({ payment: 'p', stage: 'settling' })
       expect(found.outcome).toMatch(/does not show it.*No gas for p\.$/)
-      expect(logged).toEqual(['payment.look p'])
+      expect(logged).toEqual(['payment.check p'])
       expect(await acts()).toMatchObject([{ reason: 'Ada asked', before: { stage: 'settling' } }])
-      await expect(ask('payment.look', { payment: 'q' })).rejects.toThrow('no such payment')
+      await expect(ask('payment.check', { payment: 'q' })).rejects.toThrow('no such payment')
       await mustCommit(opened.store, payment('p', 'settling', 'expired', 2))
-      await expect(ask('payment.look', { payment: 'p' })).rejects.toThrow('has ended')
+      await expect(ask('payment.check', { payment: 'p' })).rejects.toThrow('has ended')
       expect(await acts()).toHaveLength(1)
     })
 

@@ -47,7 +47,7 @@ const inputs: Record<OperatorOperation, Record<string, unknown>> = {
   'operator.reset': { operator: 'bob', reason: 'r' },
   'job.refund': { job: 'j', reason: 'r' },
   'limit.unblock': { subject: 'address:192.0.2.1', reason: 'r' },
-  'payment.look': { payment: 'p', reason: 'r' },
+  'payment.check': { payment: 'p', reason: 'r' },
 }
 
 const oddTexts = [
