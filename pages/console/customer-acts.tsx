@@ -10,12 +10,21 @@ const acts = ['change', 'credit', 'refund', 'suspend', 'resume', 'limit'] as con
 type ActName = (typeof acts)[number]
 
 const words: Readonly<Record<ActName, string>> = {
-  change: 'Rename or note',
+  change: 'Edit details',
   credit: 'Credit',
   refund: 'Refund a request',
   suspend: 'Suspend',
   resume: 'Resume',
-  limit: 'Plan',
+  limit: 'Change plan',
+}
+
+const doneTo: Readonly<Record<ActName, string>> = {
+  change: 'Changed',
+  credit: 'Credited',
+  refund: 'Refunded a request of',
+  suspend: 'Suspended',
+  resume: 'Resumed',
+  limit: 'Changed the plan of',
 }
 
 /** The actions that the operator may take now, each in a dialog that asks for a reason. */
@@ -69,7 +78,7 @@ function ActDialog({ name, customer, done, close }: ActDialogProps): JSX.Element
       limit: { ...whole, plan: text('plan') || null },
     }
     const answer = (await act(`customer.${name}`, inputs[name])) as { refundedUsd?: string; balanceUsd?: string }
-    said.value = `${words[name]}: done for ${titleOf(customer)}.${
+    said.value = `${doneTo[name]} ${titleOf(customer)}.${
       answer.balanceUsd ? ` The balance is ${money(answer.balanceUsd)}.` : ''
     }${answer.refundedUsd ? ` ${money(answer.refundedUsd)} was returned.` : ''}`
     await done()
@@ -104,7 +113,7 @@ function ActDialog({ name, customer, done, close }: ActDialogProps): JSX.Element
         <label>
           Plan{' '}
           <select name="plan" value={customer.plan ?? ''}>
-            <option value="">of the configuration</option>
+            <option value="">from the configuration</option>
             {planNames.map(plan => (
               <option key={plan} value={plan}>
                 {plan}

@@ -223,7 +223,7 @@ withChromium('the console in a browser', browser => {
       await dialog.waitFor({ state: 'detached' })
     }
     await does('Credit', { USD: '2.5', Reason: 'An outage' })
-    await said(view, /^Credit: done for Nimbus Labs\. The balance is \d/)
+    await said(view, /^Credited Nimbus Labs\. The balance is \d/)
     await does('Suspend', { Reason: 'A stolen card' })
     await shows(view, 'Suspended since')
     await does('Resume', {})
@@ -296,7 +296,7 @@ withChromium('the console in a browser', browser => {
     const { view, open } = await visit('read')
     await open('/customer?id=customer-0')
     await shows(view, 'Entries of the ledger')
-    for (const name of ['Credit', 'Suspend', 'Rename or note', 'Refund a request'])
+    for (const name of ['Credit', 'Suspend', 'Edit details', 'Refund a request'])
       expect(await view.getByRole('button', { name }).count()).toBe(0)
   }, 60_000)
 

@@ -66,11 +66,11 @@ withChromium('an operator’s hour', browser => {
 
     await click(link('Customers'))
     await click(view.getByTitle(account))
-    await does('Rename or note', { Name: 'Fennel Press' })
+    await does('Edit details', { Name: 'Fennel Press' })
     await view.getByRole('heading', { level: 2, name: 'Fennel Press' }).waitFor()
     begin('credit')
     await does('Credit', { USD: '5', Reason: 'invoice 17' })
-    await said(/^Credit: done for Fennel Press/)
+    await said(/^Credited Fennel Press/)
 
     begin('change a price')
     await click(link('Settings'))
