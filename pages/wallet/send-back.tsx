@@ -107,7 +107,7 @@ function Confirm({ plan, wallet, data, close }: ConfirmProps): JSX.Element {
         <dt>From</dt>
         <dd>
           <code>{plan.from}</code>, which holds {usd(plan.balance)}
-          {plan.held !== '0' && `, ${usd(plan.held)} of it reserved for open payments`}
+          {plan.held !== '0' && `, ${usd(plan.held)} of it reserved for pending payments`}
         </dd>
         <dt>On</dt>
         <dd>{plan.chain}</dd>
@@ -120,7 +120,7 @@ function Confirm({ plan, wallet, data, close }: ConfirmProps): JSX.Element {
         <p key={note}>{note}</p>
       ))}
       {plan.isRepeated && (
-        <p>An earlier transfer of this amount to this address is still open. It will be continued.</p>
+        <p>An earlier transfer of this amount to this address is still pending. It will be continued.</p>
       )}
       <p>
         <strong>A transfer cannot be undone.</strong>

@@ -52,7 +52,7 @@ export function takeUpPayment(): void {
 export async function payWith(payment: SignedPayment): Promise<void> {
   takeUpPayment()
   if (open.value)
-    throw new WalletRefusal('A payment is open, and its outcome is unknown.', 'Send that payment again first.')
+    throw new WalletRefusal('A payment is pending, and its outcome is unknown.', 'Send that payment again first.')
   const kept = { ...payment, wasSent: false, account: me.value?.account ?? '' }
   keep(kept)
   open.value = kept

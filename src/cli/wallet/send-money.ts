@@ -93,7 +93,7 @@ export async function settlerFor(
 
 async function confirm(io: CommandIo, prepared: NewTransfer, settler: ConfirmedSend['settler']): Promise<void> {
   const { earlierId, from, payTo, network, amountMicroUsd, balanceMicroUsd, heldMicroUsd, notes } = prepared
-  const held = heldMicroUsd > 0n ? `, ${displayUsd(heldMicroUsd)} of it reserved for open payments` : ''
+  const held = heldMicroUsd > 0n ? `, ${displayUsd(heldMicroUsd)} of it reserved for pending payments` : ''
   const lines = [
     `Send    ${displayUsd(amountMicroUsd)} in USDC on ${chainName(network)} (${network})`,
     `from    ${from} (holds ${displayUsd(balanceMicroUsd)}${held})`,
@@ -103,7 +103,7 @@ async function confirm(io: CommandIo, prepared: NewTransfer, settler: ConfirmedS
       : 'through another wallet: the signed transfer is printed here.',
     ...notes,
     ...(earlierId !== null
-      ? ['An earlier transfer of this amount to this address is still open. It will be continued.']
+      ? ['An earlier transfer of this amount to this address is still pending. It will be continued.']
       : []),
     'A transfer cannot be undone.',
   ]

@@ -137,7 +137,7 @@ function stillOpen(transfer: Transfer): WalletRefusal {
   const until = validBeforeMs === null ? '' : `, until ${new Date(validBeforeMs).toISOString()} at the latest`
   return refusal(
     'payment-open',
-    `The transfer ${id} of ${displayUsd(amountMicroUsd)} to ${payTo} is still open${until}.`,
+    `The transfer ${id} of ${displayUsd(amountMicroUsd)} to ${payTo} is still pending${until}.`,
     `Repeat it with the same address and amount, or wait a few minutes longer than that.`,
   )
 }
