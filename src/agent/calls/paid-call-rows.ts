@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { MicroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
 import { isRunning, newId, thisProcess } from '#wallet/ids.ts'
-import type { State } from '#wallet/records/state.ts'
+import { orUnusable, type State } from '#wallet/records/state.ts'
 import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from '../bounds.ts'
 import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
 
@@ -72,11 +72,13 @@ export class PaidCallRows {
   /** Decides in one transaction, so that two processes do not buy the same thing. */
   claim(hash: string, operation: string, isAgain: boolean): Claim {
     const nowMs = this.#clock.now()
-    return this.#decide(db => {
-      forgetOld(db, nowMs - paidCallsKeptMs)
-      const open = isAgain ? undefined : findOpen(db, hash, nowMs)
-      return open ? take(db, open, nowMs) : { kind: 'mine', id: insert(db, hash, operation, nowMs) }
-    })
+    const decide = () =>
+      this.#decide((db): Claim => {
+        forgetOld(db, nowMs - paidCallsKeptMs)
+        const open = isAgain ? undefined : findOpen(db, hash, nowMs)
+        return open ? take(db, open, nowMs) : { kind: 'mine', id: insert(db, hash, operation, nowMs) }
+      })
+    return orUnusable(this.#state, decide)
   }
 
   /** Claims one row of any age, in one transaction; null if it was deleted or has failed. */

@@ -11,6 +11,7 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import { ApprovalRequired } from '#toolkit/approval.ts'
 import { refusedValues } from '#toolkit/input/explain-refusal.ts'
 import { type FailureFacts, ToolFailure } from '#toolkit/tool-failure.ts'
+import { diskReason } from '#wallet/records/state.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { AgentContext } from '../context.ts'
@@ -50,7 +51,18 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
   if (error instanceof WalletRefusal) return ofWallet(error)
   if (error instanceof ClientError) return ofClient(error, circumstances)
   if (error instanceof ServiceError) return ofService(error, circumstances)
-  return error
+  return ofDisk(error, circumstances) ?? error
+}
+
+/** A call that was made may have been charged, though its end could not be recorded. */
+function ofDisk(error: unknown, { isPaid }: Circumstances): ToolFailure | null {
+  const [why, nextStep] = diskReason(error) ?? []
+  if (why === undefined || nextStep === undefined) return null
+  return new ToolFailure({
+    happened: `farebox cannot use its records on this machine: ${why}.`,
+    charged: isPaid ? 'unknown' : zeroUsd,
+    next: nextStep,
+  })
 }
 
 type WithoutPayer = Pick<AgentContext, 'lockedWallet' | 'lockedBecause' | 'isServiceNamed' | 'isBundle' | 'client'>

@@ -62,8 +62,7 @@ function openDatabase(folder: string): DatabaseSync {
     if (journal === 'wal' && synchronous === synchronousFull) return database
   } catch (error) {
     database.close()
-    const { errcode = 0 } = error as { errcode?: number }
-    const [why, nextStep] = reasons[errcode % 256] ?? ['the file is not a database, or is damaged', restoreIt]
+    const [why, nextStep] = diskReason(error) ?? ['the file is not a database, or is damaged', restoreIt]
     throw unusable(path, why, nextStep, error)
   }
   database.close()
@@ -86,8 +85,8 @@ function createIn(folder: string, path: string): void {
 const folderReasons: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',
-  EROFS: 'its disk is read-only',
-  ENOSPC: 'its disk is full',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
   EEXIST: 'a file is in the place of the folder',
   ENOTDIR: 'a file is in the place of the folder',
   ENOENT: 'the system creates no folder there',
@@ -112,6 +111,20 @@ const reasons: Readonly<Record<number, readonly [why: string, nextStep: string]>
   8: ['the file cannot be written', 'Make the file and its folder writable, then try again.'],
   10: ['the disk is full or failing', 'Free some space, then try again.'],
   13: ['the disk is full', 'Free some space, then try again.'],
+}
+
+/** Returns why the disk refused a statement, and what to do; null for any other error. */
+export const diskReason = (error: unknown): readonly [why: string, nextStep: string] | null =>
+  reasons[((error as { errcode?: number } | null)?.errcode ?? 0) % 256] ?? null
+
+/** Turns a disk's refusal of a first write, before which nothing was done, into a refusal of the wallet. */
+export function orUnusable<Result>({ folder }: Pick<State, 'folder'>, write: () => Result): Result {
+  try {
+    return write()
+  } catch (error) {
+    const reason = diskReason(error)
+    throw reason ? unusable(join(folder, stateFileName), ...reason, error) : error
+  }
 }
 
 const isBusy = (error: unknown): boolean => ((error as { errcode?: number }).errcode ?? 0) % 256 === sqliteBusy
