@@ -147,7 +147,7 @@ test('a job that fails is a result, with its refund or without', async () => {
   world.video = 'failed'
   const { result } = await until(client, taskId, 'completed')
   expect(checked('video_create', result)).toMatchObject({ state: 'failed', refunded: false, file: null })
-  expect(result.content[0].text).toContain('The model failed')
+  expect(result.content[0].text).toContain('failed: the model failed')
 })
 
 test('waiting for a job is a task too, unless it only checks', async () => {
