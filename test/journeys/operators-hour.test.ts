@@ -48,8 +48,8 @@ test('an operator’s hour by commands', { tags: ['posix'], timeout: 400_000 }, 
   expect(stuck.stdout.trim().split('\n')).toHaveLength(1)
   expect(stuck.stderr).toContain('Don’t credit the customer by hand')
   const [, payment = ''] = /`farebox payments check '([^']+)'`/.exec(stuck.stderr) ?? []
-  const look = () => farebox('payments', 'look', payment, '--reason', 'the customer asked')
-  await expect.poll(look, { timeout: 60_000, interval: 2_000 }).toMatch(/unknown\. The chain does not answer/)
+  const check = () => farebox('payments', 'check', payment, '--reason', 'the customer asked')
+  await expect.poll(check, { timeout: 60_000, interval: 2_000 }).toMatch(/unknown\. The chain does not answer/)
 
   const running = await endless(key)
   await farebox('customers', 'suspend', 'Fennel Press', '--reason', 'a stolen card')
