@@ -56,7 +56,7 @@ test('a wallet that is made, unlocked, changed or removed while the server runs 
   const { address } = await createKeyFile(folder, passphrase)
   expect(await status()).toMatchObject({ pays: 'nothing', address })
   writePassphrase('not the passphrase')
-  expect((await status()).next).toContain('The passphrase is wrong for the wallet')
+  expect((await status()).next).toContain('the passphrase is wrong for the wallet')
   writePassphrase(passphrase)
   expect(await status()).toMatchObject({ pays: 'wallet', address, creditMicroUsd: 1_000_000n })
   // Free calls go by it as well.

@@ -96,19 +96,19 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   UNKNOWN_ERROR: ['The service had an internal error.', 'Try again later.'],
   CHARGE_UNKNOWN: [
     'The service did the work, but could not reach its ledger to charge for it.',
-    'To buy it again, repeat the call with `again: true`.',
+    'Compare the credit in wallet_status; `again: true` buys it again.',
   ],
   IDEMPOTENCY_ANSWER_NOT_KEPT: [
     'The service did the work, but its answer was lost and not kept.',
-    'To buy it again, repeat the call with `again: true`.',
+    'Compare the credit in wallet_status; `again: true` buys it again.',
   ],
   IDEMPOTENCY_KEY_REUSED: [
     'The service already has a different request with this call’s idempotency key.',
-    'To buy it again, repeat the call with `again: true`.',
+    'Compare the credit in wallet_status; `again: true` buys it again.',
   ],
   LEDGER_UNREACHABLE: [
     'The service cannot reach its ledger.',
-    'Wait a minute before you check; `again: true` makes the call again.',
+    'Wait a minute, then compare the credit in wallet_status; `again: true` makes the call again.',
   ],
   LEDGER_READ_ONLY: [
     'The service is checking its ledger and accepts no paid calls until that is done.',
