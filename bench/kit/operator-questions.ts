@@ -62,9 +62,9 @@ export function questionsOf(accounts: readonly string[], entries: number): reado
     plain('settings', 'settings', '/api/settings'),
     of('usage', 'by day', 'usage', time => ({ by: ['day'], from: day(days - (time % days)) })),
     of('usage', 'by model', 'usage', time => ({ by: ['model'], from: day(days - (time % days)) })),
-    of('usage', 'by customer', 'usage', time => ({ by: ['customer'], after: `${place(time)}` })),
+    of('usage', 'by customer', 'usage', time => ({ by: ['customer'], from: day(days - (time % days)) })),
     of('usage', 'by customer, model and day', 'usage', time => ({
-      ...{ by: ['customer', 'model', 'day'], limit: 200, after: `${day(time % days)} ${leap(time, accounts.length)}` },
+      ...{ by: ['customer', 'model', 'day'], limit: 200, to: day(time % days) },
     })),
   ]
 }
