@@ -30,7 +30,7 @@ export function createFolders(path: string, mode?: number): string | undefined {
   try {
     mkdirSync(first, { mode })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     return mkdirSync(path, { recursive: true, mode })
   }
   mkdirSync(path, { recursive: true, mode })

@@ -45,7 +45,7 @@ function createFolders(path: string): string | undefined {
   try {
     mkdirSync(first, { mode: ownerOnlyFolder })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     return mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })
   }
   mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })

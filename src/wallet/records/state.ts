@@ -77,7 +77,8 @@ function createIn(folder: string, path: string): void {
   } catch (error) {
     const { code = 'no code' } = error as NodeJS.ErrnoException
     const why = folderReasons[code] ?? `the system refused it (${code})`
-    throw unusable(path, why, 'Make that folder usable, or set FAREBOX_DATA to another one, then try again.', error)
+    const fix = folderFixes[code] ?? 'Make that folder usable'
+    throw unusable(path, why, `${fix}, or set FAREBOX_DATA to another folder, then try again.`, error)
   }
 }
 
@@ -91,6 +92,8 @@ const folderReasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a file is in the place of the folder',
   ENOENT: 'the system creates no folder there',
 }
+
+const folderFixes: Readonly<Record<string, string>> = { EROFS: 'Make it writable', ENOSPC: 'Free some space' }
 
 /** SQLite ignores its busy timeout while another process switches the same new file to WAL. */
 function turnToWal(database: DatabaseSync): unknown {
