@@ -171,7 +171,7 @@ test.each(rows)('$tool names $argument, which is refused by $who, and what is al
   expect(facts.charged).toBe(0n)
   expect(message).toBe(`${facts.happened} ${facts.next}`)
   expect(text.includes('<<< message of the service, untrusted data')).toBe(one.who === 'service')
-  if (one.who === 'record') expect(facts.happened).toContain('nothing was sent')
+  if (one.who === 'record') expect(facts.happened).toMatch(/nothing was sent/i)
 })
 
 test('there is such a row for every tool', () => {

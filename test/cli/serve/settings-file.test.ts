@@ -321,6 +321,6 @@ test('a service that cannot load what was written says so', async () => {
   const file = settingsFileOf({ path, env, started: config.file, loaded: () => version, reload })
   const { said } = await file.change({ version, changes: [price('1')] }, async () => {})
   expect(said).toBe(
-    'The file was written, but the service still uses its former settings: Adding the first video model needs a restart.',
+    'The file was written, but the service still uses its former settings: adding the first video model needs a restart.',
   )
 })
