@@ -159,7 +159,7 @@ withChromium('the wallet’s page in a browser', browser => {
     await view.getByRole('dialog').waitFor()
     await view.keyboard.type('2')
     await press('Enter')
-    await said(view, /^The cap "per payment" is 2\.000000 USD/)
+    await said(view, /^The cap "per payment" is 2\.00 USD/)
     expect(opened.ownerWallet.caps().find(({ name }) => name === 'maxPaymentUsd')?.amountMicroUsd).toBe(2_000_000n)
   }, 60_000)
 
