@@ -26,7 +26,7 @@ const told = {
   facts: {
     happened: expect.stringContaining('agent.db cannot be used: a file is in the place of the folder.'),
     charged: 0n,
-    next: expect.stringContaining('set FAREBOX_DATA to another one'),
+    next: expect.stringContaining('set FAREBOX_DATA to another folder'),
   },
 }
 
