@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import {
   type InputOptions,
   type OutputChunk,
@@ -55,7 +54,7 @@ const input = (root: string): InputOptions => ({
     ...lateEntries(root),
   },
   plugins: [
-    ...[sharedZod, withoutAjv, withoutSpecTypes(), clientApart(), httpApart(), listingAsText],
+    ...[sharedZod, withoutAjv, withoutSpecTypes(), clientApart(), httpApart()],
     ...[lateBuiltins, lateHttp, lateTokenizer, lateUndici],
   ],
 })
@@ -108,18 +107,5 @@ const sharedZod: Plugin = {
   resolveId(specifier, importer = '') {
     const isOurs = /^zod(\/|$)/.test(specifier) && !FROM_A_PACKAGE.test(importer)
     return isOurs ? { id: specifier, external: true } : null
-  },
-}
-
-/**
- * The listing of tools as a text for `JSON.parse`, which takes a tenth of the time of an object literal of 30 kB, and
- * every start of `farebox mcp` needs it.
- */
-const listingAsText: Plugin = {
-  name: 'listing as text',
-  async load(id) {
-    if (!/[/\\]src[/\\]mcp[/\\]listing\.generated\.ts$/.test(id)) return null
-    const { listing } = await import(pathToFileURL(id).href)
-    return `export const listing = JSON.parse(${JSON.stringify(JSON.stringify(listing))})`
   },
 }
