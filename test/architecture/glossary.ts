@@ -42,16 +42,10 @@ export const exempt: Readonly<Record<string, string>> = {
 
 const products = ['src/', 'tools/', 'prompts/', 'resources/', 'pages/']
 
-/** Migrations that were released never change. */
-const isReleasedSql = (path: string): boolean => path.includes('/migrations/')
-
 /** Names of files, exported names and sentences of the product that use a banned word. */
 export const bannedTerms = (files: readonly ParsedFile[]): Violation[] =>
   files
-    .filter(
-      ({ path }) =>
-        products.some(folder => path.startsWith(folder)) && !path.includes('.generated.') && !isReleasedSql(path),
-    )
+    .filter(({ path }) => products.some(folder => path.startsWith(folder)) && !path.includes('.generated.'))
     .flatMap(file => [...inPath(file), ...inExports(file), ...inSentences(file)])
 
 function inPath({ path }: ParsedFile): Violation[] {

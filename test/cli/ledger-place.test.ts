@@ -39,7 +39,7 @@ test.each([
 test('what the folder remembers has no user and no password', async () => {
   const folder = dataFolder(root)
   await noteLedgerPlace(folder, { engine: 'postgres', url })
-  expect(await readFile(join(root, 'service', 'books-in-postgresql'), 'utf8')).toBe('127.0.0.1:1/books\n')
+  expect(await readFile(join(root, 'service', 'ledger-in-postgresql'), 'utf8')).toBe('127.0.0.1:1/books\n')
   await noteLedgerPlace(folder, { engine: 'sqlite', path: folder.database })
 })
 

@@ -29,7 +29,7 @@ export interface ApiKeyRecord {
   id: string
   account: string
   prefix: string
-  /** The last characters of the secret; empty for a key from an older release. */
+  /** The last characters of the secret. */
   ending: string
   role: KeyRole
   label: string
@@ -47,9 +47,9 @@ export interface ApiKeyRecord {
 
 /**
  * `former`: the key stops working when that secret is dropped. `missing`: it needs a secret that was dropped or belongs
- * to another service. `unmarked`: it is from the first release, which did not record the secret.
+ * to another service.
  */
-export type KeyNeeds = 'current' | 'former' | 'missing' | 'unmarked'
+export type KeyNeeds = 'current' | 'former' | 'missing'
 
 export interface NewKey {
   account: string
@@ -237,7 +237,7 @@ export class ApiKeys {
 
   /** Counts, over all active keys, which secret they need. */
   async needs(): Promise<Record<KeyNeeds, number>> {
-    const found: Record<KeyNeeds, number> = { current: 0, former: 0, missing: 0, unmarked: 0 }
+    const found: Record<KeyNeeds, number> = { current: 0, former: 0, missing: 0 }
     const nowMs = this.#clock.now()
     for (const { mark, keys } of await liveKeysByMark(this.#store, nowMs)) found[this.#needsOf(mark)] += keys
     return found
@@ -245,7 +245,7 @@ export class ApiKeys {
 
   /** Looks up all hashes that the secret can have, in one query; `name` is its key in the cache. */
   async #look(name: string, secret: string, nowMs: number): Promise<ApiKeyRecord | null> {
-    const hashes = this.#hashes.flatMap(each => each.everyHash(secret))
+    const hashes = this.#hashes.map(each => each.hash(secret))
     const before = this.#changes
     const row = await keyRow(this.#store.read, ...hashes)
     if (!row || !hashes.some(hash => sameHash(row.hash, hash))) return null
@@ -271,8 +271,7 @@ export class ApiKeys {
     }
   }
 
-  #needsOf(mark: string | null): KeyNeeds {
-    if (mark === null) return 'unmarked'
+  #needsOf(mark: string): KeyNeeds {
     if (mark === this.#hashes[0].mark) return 'current'
     return this.#hashes.some(each => each.mark === mark) ? 'former' : 'missing'
   }

@@ -29,8 +29,6 @@ export interface KeyHash {
   mark: string
   /** Returns `mark:HMAC-SHA-256` in hex. The mark shows which keys need a former secret. */
   hash(secret: string): string
-  /** Returns that hash, and the form without a mark that the first release stored. */
-  everyHash(secret: string): readonly [marked: string, unmarked: string]
 }
 
 const markBytes = 4
@@ -40,11 +38,7 @@ export function keyHash(serverSecret: Uint8Array): KeyHash {
   // object, because hashing with raw bytes takes ten times as long.
   const hashKey = createSecretKey(Buffer.from(hkdfSync('sha256', serverSecret, '', 'farebox api key hash', 32)))
   const mark = Buffer.from(hkdfSync('sha256', serverSecret, '', 'farebox api key mark', markBytes)).toString('hex')
-  const everyHash = (secret: string) => {
-    const unmarked = createHmac('sha256', hashKey).update(secret).digest('hex')
-    return [`${mark}:${unmarked}`, unmarked] as const
-  }
-  return { mark, everyHash, hash: secret => everyHash(secret)[0] }
+  return { mark, hash: secret => `${mark}:${createHmac('sha256', hashKey).update(secret).digest('hex')}` }
 }
 
 /**
@@ -53,8 +47,8 @@ export function keyHash(serverSecret: Uint8Array): KeyHash {
  */
 export const keyName = (secret: string): string => hash('sha256', secret, 'base64url')
 
-/** Returns the mark of a stored hash; null for one from the first release. */
-export const markOf = (hash: string): string | null => /^([0-9a-f]{8}):/.exec(hash)?.[1] ?? null
+/** Returns the mark of a stored hash. */
+export const markOf = (hash: string): string => hash.slice(0, 2 * markBytes)
 
 /** Compares two hashes in constant time. */
 export const sameHash = (left: string, right: string): boolean =>

@@ -119,14 +119,11 @@ async function knownSecret({ read }: Pick<Ledger, 'read'>): Promise<KnownSecret 
   return (await newest.limit(1).executeTakeFirst()) ?? null
 }
 
-/**
- * Counts the keys active at this time by the mark of the secret that they need; null stands for keys from the first
- * release.
- */
+/** Counts the keys active at this time by the mark of the secret that they need. */
 export async function liveKeysByMark(
   { read }: Pick<Ledger, 'read'>,
   atMs: number,
-): Promise<{ mark: string | null; keys: number }[]> {
+): Promise<{ mark: string; keys: number }[]> {
   const start = sql<string>`substr(hash, 1, 9)`
   const rows = await read
     .selectFrom('api_key')

@@ -113,7 +113,7 @@ const Listed = z.array(
     createdAtMs: z.number(),
     expiresAtMs: z.number().nullable(),
     revokedAtMs: z.number().nullable(),
-    needs: z.enum(['current', 'former', 'missing', 'unmarked']) satisfies z.ZodType<KeyNeeds>,
+    needs: z.enum(['current', 'former', 'missing']) satisfies z.ZodType<KeyNeeds>,
     budget: z
       .object({
         period: z.enum(['epoch', 'month', 'lifetime']),

@@ -70,10 +70,10 @@ export async function dropSecrets(ledger: LedgerPlace, breakKeys: boolean): Prom
   const opened = await openStopped(ledger, secrets)
   try {
     await opened.noteSecret(secrets)
-    const { former, unmarked } = await opened.needs()
-    if (former + unmarked > 0 && !breakKeys) {
+    const { former } = await opened.needs()
+    if (former > 0 && !breakKeys) {
       throw new CliError(
-        `${counted(former + unmarked, 'key')} may still need a former secret.`,
+        `${counted(former, 'key')} may still need a former secret.`,
         'Replace and revoke them (`farebox keys list` shows which), or repeat this with `--break-keys`.',
       )
     }

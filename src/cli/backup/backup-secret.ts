@@ -44,7 +44,7 @@ export async function missingSecret(ledger: LedgerPlace): Promise<string | null>
   return `The backup contains no secret: before the first start, put the former service's secret into ${folder.secret} or FAREBOX_SECRET. Only if it is lost, create a new one with \`farebox keys rotate-secret --break-keys\`.`
 }
 
-/** Returns null if the ledger records one of these secrets, or none because it is from an older release. */
+/** Returns null if the ledger records one of these secrets, or none yet. */
 async function problemOf(ledger: LedgerPlace, secrets: Secrets): Promise<CliError | null> {
   const { marksOf, requireKnown, WrongSecret } = await import('#access/keys/server-secret.ts')
   const known = await lastMark(ledger)

@@ -170,7 +170,6 @@ const needs: Readonly<Record<KeyNeeds, string>> = {
   current: '',
   former: 'needs a former secret',
   missing: 'needs a secret that is missing here',
-  unmarked: 'made by the first release, perhaps under a former secret',
 }
 
 /** One line for each key, newest first, for the user; on a terminal a table. */

@@ -166,7 +166,7 @@ export const withSameSchema = <Value>(read: Promise<Value>): Promise<Value> =>
   })
 
 /** The file in a folder that names the PostgreSQL database of its ledger, but never a user or password. */
-const markOf = (folder: DataFolder): string => join(dirname(folder.database), 'books-in-postgresql')
+const markOf = (folder: DataFolder): string => join(dirname(folder.database), 'ledger-in-postgresql')
 
 /** Records in a folder that its ledger is elsewhere, so that no empty one is started if DATABASE_URL is forgotten. */
 export async function noteLedgerPlace(folder: DataFolder, database: DatabasePlace): Promise<void> {

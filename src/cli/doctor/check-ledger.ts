@@ -46,19 +46,19 @@ const noLedger = ({ mayCreate }: NoLedgerYet): Finding =>
 
 async function releaseOf(ledger: LedgerPlace): Promise<Finding[]> {
   const { migrations } = await (ledger.database.engine === 'sqlite'
-    ? import('#ledger/store/sqlite/open.ts')
-    : import('#ledger/store/postgres/migrate.ts'))
+    ? import('#ledger/store/sqlite/migrations.ts')
+    : import('#ledger/store/postgres/migrations.ts'))
   const reader = await openReader(ledger)
   try {
     const made = await migrationsIn(reader)
     const waiting = Object.keys(migrations).filter(name => !made.includes(name))
-    const newer = made.filter(name => !Object.hasOwn(migrations, name))
-    if (newer.length)
+    const others = made.filter(name => !Object.hasOwn(migrations, name))
+    if (others.length)
       return [
         broken(
           'tables',
-          'They belong to a newer release of farebox.',
-          'Use that release; an older one must not change them.',
+          'They were written by another release of farebox.',
+          'Use that release, or restore a backup of this one.',
         ),
       ]
     if (waiting.length)

@@ -96,7 +96,7 @@ export interface ApiKeyTable {
   /** Keyed hash of the secret, hex. */
   hash: string
   prefix: string
-  /** The last characters of the secret; empty for a key from an older release. */
+  /** The last characters of the secret. */
   ending: Generated<string>
   role: Generated<KeyRole>
   label: string

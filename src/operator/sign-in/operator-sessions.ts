@@ -234,9 +234,9 @@ const lowerOf = (one: OperatorRole, other: OperatorRole): OperatorRole =>
 
 const restOf = ({ role, by, epoch, how }: Signed): string => `${role}:${by}:${epoch}:${how}`
 
-/** Marks of an earlier release end after the name. */
 function signedOf(rest: string): Signed | null {
   const [named, by = '', epoch = '', way] = rest.split(':')
   const role = operatorRoles.find(each => each === named)
-  return role ? { role, by, epoch, how: waysIn.find(each => each === way) ?? 'link' } : null
+  const how = waysIn.find(each => each === way)
+  return role && how ? { role, by, epoch, how } : null
 }

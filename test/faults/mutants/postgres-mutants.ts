@@ -1,6 +1,6 @@
 import type { Mutant, Patch } from './mutant.ts'
 
-const migrations = 'src/ledger/store/postgres/migrations'
+const functions = 'src/ledger/store/postgres/functions'
 
 /** The functions judge every unit beside SQLite's rules, which they have to repeat to the last answer and row. */
 const check = { tests: 'test/ledger/store/differential.test.ts' }
@@ -12,7 +12,7 @@ const mutant = (name: string, ...patches: Patch[]): Mutant => ({ name: `PostgreS
 
 /** In the functions of single operations. */
 const change = (file: string, find: string, replace: string): Patch => ({
-  file: `${migrations}/0002-unit-functions/${file}.ts`,
+  file: `${functions}/${file}.ts`,
   find,
   replace,
 })
@@ -33,11 +33,10 @@ const ofHolds: readonly Mutant[] = [
   ),
   mutant('hold for a key that was revoked', without('holds', ' OR caller.revoked_at_ms IS NOT NULL')),
   mutant('one open hold more than allowed', change('holds', '>= most_open THEN', '> most_open THEN')),
-  mutant('hold while the ledger is read-only', {
-    file: `${migrations}/0014-customers.ts`,
-    find: `\`\${suspendedOf('of_account')}\${readOnlyCheck}\``,
-    replace: "suspendedOf('of_account')",
-  }),
+  mutant(
+    'hold while the ledger is read-only',
+    change('holds', `${refuse('is_read_only', 'read_only')}  IF most_open`, '  IF most_open'),
+  ),
   mutant(
     'lose the extension',
     change('holds', 'SET amount = amount + more, staking_usd = staking_usd + staking', 'SET amount = amount'),
@@ -100,29 +99,25 @@ const ofEntries: readonly Mutant[] = [
 const ofOthers: readonly Mutant[] = [
   mutant(
     'give staking credit again that was spent',
-    change('entries', 'granted - used_of_day(of_account, of_day_ms)', 'granted'),
+    change('holds', 'granted - used_of_day(of_account, of_day_ms)', 'granted'),
   ),
   mutant(
     'forget what a key has spent',
     change(
-      'entries',
+      'holds',
       'held_usd = held_usd - usd_held, spent_usd = spent_usd + usd_spent,',
       'held_usd = held_usd - usd_held,',
     ),
   ),
   mutant(
     'release without compare-and-set',
-    change(
-      'records',
-      'WHERE p.id = payment_id AND p.state = seen AND p.fence = seen_fence;',
-      'WHERE p.id = payment_id;',
-    ),
+    change('work', 'WHERE p.id = payment_id AND p.state = seen AND p.fence = seen_fence;', 'WHERE p.id = payment_id;'),
   ),
   {
     ...mutant(
       'move a job without its fence',
       change(
-        'records',
+        'work',
         'WHERE id = job_id AND state = seen AND fence = seen_fence;',
         'WHERE id = job_id AND state = seen;',
       ),
@@ -132,7 +127,7 @@ const ofOthers: readonly Mutant[] = [
   mutant(
     'end a claim that moved',
     change(
-      'records',
+      'work',
       '        WHERE id = claim_id AND state = seen AND fence = seen_fence;\n    END IF;',
       '        WHERE id = claim_id;\n    END IF;',
     ),
@@ -142,7 +137,7 @@ const ofOthers: readonly Mutant[] = [
 
 /** In the functions that judge a run of plain holds, captures and releases in memory. */
 const plainly = (name: string, { title, ...patch }: { title?: string; find: string; replace?: string }) => {
-  const file = `${migrations}/0005-plain-units.ts`
+  const file = `${functions}/plain-units.ts`
   const made = mutant(`${name}, in a run of plain units`, { replace: '', ...patch, file })
   return title === undefined ? made : { ...made, check: contract(title) }
 }

@@ -27,7 +27,7 @@ export const keptFiles: Readonly<Record<string, KeptFile>> = {
     await folderSecrets(dataFolder(root))
     await rotateFolderSecret(dataFolder(root))
   }),
-  'the note that the ledger is in PostgreSQL': inService('books-in-postgresql', root =>
+  'the note that the ledger is in PostgreSQL': inService('ledger-in-postgresql', root =>
     noteLedgerPlace(dataFolder(root), { engine: 'postgres', url: 'postgres://one@db.example/two' }),
   ),
   'the folder of a new service': {

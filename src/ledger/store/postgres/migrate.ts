@@ -2,43 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type pg from 'pg'
 import { connectForWriting, type Database, unusableDatabase } from './connection.ts'
-import { firstTables } from './migrations/0001-first-tables.ts'
-import { entryChangeCode, secretMarks, unitFunctions } from './migrations/0002-to-0004.ts'
-import { plainUnits } from './migrations/0005-plain-units.ts'
-import {
-  accountsStay,
-  foldedEntries,
-  keyChanges,
-  keyRoles,
-  limitRing,
-  limitsOfHolds,
-  movedHolds,
-  receiptKeys,
-} from './migrations/0006-to-0013.ts'
-import { customers } from './migrations/0014-customers.ts'
-import { daySums, ownSchema } from './migrations/0015-to-0016.ts'
-import { operators } from './migrations/0017-operators.ts'
-
-/** In order of their names. A released migration never changes; a later one corrects it. */
-export const migrations: Record<string, Migration> = {
-  '0001-first-tables': firstTables,
-  '0002-unit-functions': unitFunctions,
-  '0003-entry-change-code': entryChangeCode,
-  '0004-secret-marks': secretMarks,
-  '0005-plain-units': plainUnits,
-  '0006-accounts-stay': accountsStay,
-  '0007-receipt-keys': receiptKeys,
-  '0008-moved-holds': movedHolds,
-  '0009-key-roles': keyRoles,
-  '0010-key-changes': keyChanges,
-  '0011-limit-ring': limitRing,
-  '0012-limits-of-holds': limitsOfHolds,
-  '0013-folded-entries': foldedEntries,
-  '0014-customers': customers,
-  '0015-day-sums': daySums,
-  '0016-own-schema': ownSchema,
-  '0017-operators': operators,
-}
+import { migrations } from './migrations.ts'
 
 /** Any number that nothing else in the database locks. */
 const startLock = 7_402_184_360_125_511
@@ -85,7 +49,7 @@ function whyNot(error: unknown, schema: string, failed: string | undefined): str
   }
   return failed
     ? `migration ${failed} failed and was rolled back; check the cause, or restore a backup`
-    : 'its migrations are not the ones of this version; it may have been written by a newer one, so update'
+    : 'it was written by another release of farebox; use that release, or restore a backup of this one'
 }
 
 const poolOf = (client: pg.Client) => ({

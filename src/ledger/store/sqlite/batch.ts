@@ -205,10 +205,7 @@ function applyOp(appliers: Appliers<Op['op']>, op: Op, work: Work): Refusal | nu
   return (appliers[op.op] as Apply<Op>)(op, work)
 }
 
-/**
- * An outcome is stored as `NUMBER:POSTED:HELD` per account, separated by spaces; before migration 0007 it was JSON with
- * ids.
- */
+/** An outcome is stored as `NUMBER:POSTED:HELD` per account, separated by spaces. */
 function storedOutcomes(database: DatabaseSync, numberOf: (account: string) => bigint) {
   const select = database.prepare('SELECT balances FROM unit WHERE id = ?')
   const insert = database.prepare('INSERT INTO unit (id, balances) VALUES (?, ?)')
@@ -224,7 +221,6 @@ function storedOutcomes(database: DatabaseSync, numberOf: (account: string) => b
     find(id: string): Balance[] | null {
       const row = select.get(id) as { balances: string } | undefined
       if (!row) return null
-      if (row.balances.startsWith('[')) return (JSON.parse(row.balances) as FormerBalance[]).map(formerBalance)
       return row.balances.split(' ').filter(Boolean).map(readBalance)
     },
     store(id: string, balances: readonly Balance[]): void {
@@ -232,11 +228,3 @@ function storedOutcomes(database: DatabaseSync, numberOf: (account: string) => b
     },
   }
 }
-
-type FormerBalance = [account: string, posted: string, held: string]
-
-const formerBalance = ([account, posted, held]: FormerBalance): Balance => ({
-  account,
-  posted: microUsd(BigInt(posted)),
-  held: microUsd(BigInt(held)),
-})

@@ -9,19 +9,7 @@ import type { FoldingStore } from '../entry-fold.ts'
 import { isDamage, StoreError } from '../store.ts'
 import { narrowRow, type Tables } from '../tables.ts'
 import { lockFolderOf, openForReading, openForWriting } from './connection.ts'
-import { firstTables } from './migrations/0001-first-tables.ts'
-import {
-  budgetsStakingClaims,
-  foldedEntries,
-  keyRoles,
-  limitsOfHolds,
-  receiptKeys,
-  secretMarks,
-  smallEntries,
-} from './migrations/0002-to-0008.ts'
-import { customers } from './migrations/0009-customers.ts'
-import { daySums } from './migrations/0010-day-sums.ts'
-import { operators } from './migrations/0011-operators.ts'
+import { migrations } from './migrations.ts'
 import { SqliteWriter } from './writer.ts'
 
 const ownerOnlyFile = 0o600
@@ -114,21 +102,6 @@ function storeOf(writer: SqliteWriter, read: Kysely<Tables>, lock: { release(): 
   }
 }
 
-/** In order of their names. A released migration never changes; a later one corrects it. */
-export const migrations: Record<string, Migration> = {
-  '0001-first-tables': firstTables,
-  '0002-budgets-staking-claims': budgetsStakingClaims,
-  '0003-secret-marks': secretMarks,
-  '0004-receipt-keys': receiptKeys,
-  '0005-key-roles': keyRoles,
-  '0006-limits-of-holds': limitsOfHolds,
-  '0007-small-entries': smallEntries,
-  '0008-folded-entries': foldedEntries,
-  '0009-customers': customers,
-  '0010-day-sums': daySums,
-  '0011-operators': operators,
-}
-
 /** Brings the tables up to date, completely or not at all. The database stays open. */
 export async function migrateSqlite(database: DatabaseSync, path: string, steps = migrations): Promise<void> {
   if (isUpToDate(database, steps)) return
@@ -139,15 +112,9 @@ export async function migrateSqlite(database: DatabaseSync, path: string, steps 
   if (!error) return
   const failed = results?.find(result => result.status === 'Error')?.migrationName
   const why = failed
-    ? `migration ${failed} failed and was rolled back`
-    : 'its migrations are not the ones of this version; it may have been written by a newer one'
-  throw new StoreError(
-    'unusable_database',
-    `The database ${path} cannot be used: ${why}. Restore a backup or update.`,
-    {
-      cause: error,
-    },
-  )
+    ? `migration ${failed} failed and was rolled back. Restore a backup or update.`
+    : 'it was written by another release of farebox. Use that release, or restore a backup of this one.'
+  throw new StoreError('unusable_database', `The database ${path} cannot be used: ${why}`, { cause: error })
 }
 
 /** Most starts find nothing to do, and then do not load the migration code. */

@@ -1,107 +1,7 @@
-const applyNonce = `CREATE FUNCTION apply_nonce(nonce_id text, until_ms bigint) RETURNS verdict LANGUAGE plpgsql AS $$
-DECLARE
-  answer verdict;
-BEGIN
-  INSERT INTO nonce (id, expires_at_ms) VALUES (nonce_id, until_ms) ON CONFLICT DO NOTHING;
-  IF NOT FOUND THEN answer.why := 'nonce_used'; END IF;
-  RETURN answer;
-END $$`
-
-const applyLimit = `CREATE FUNCTION apply_limit(of_account text, fields jsonb, at_ms bigint)
-RETURNS verdict LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO limit_log (account, key, model, tier, type, created_at_ms)
-    VALUES (of_account, fields->>'key', fields->>'model', fields->>'tier', fields->>'type', at_ms);
-  RETURN NULL;
-END $$`
-
-const applyLedger = `CREATE FUNCTION apply_ledger(next text, because text, at_ms bigint)
-RETURNS verdict LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO ledger_state (one, state, reason, since_ms) VALUES (1, next, because, at_ms)
-    ON CONFLICT (one) DO UPDATE SET state = excluded.state, reason = excluded.reason, since_ms = excluded.since_ms;
-  RETURN NULL;
-END $$`
-
-const isReadOnly = `CREATE FUNCTION is_read_only() RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN EXISTS (SELECT FROM ledger_state WHERE state = 'read_only');
-END $$`
-
-export const records = [applyNonce, applyLimit, applyLedger, isReadOnly]
-
-const applyAccount = `CREATE FUNCTION apply_account(account_id text, of_kind text, at_ms bigint)
-RETURNS verdict LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO account (id, kind, created_at_ms) VALUES (account_id, of_kind, at_ms) ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$`
-
-const applyWallet = `CREATE FUNCTION apply_wallet(wallet_id text, of_account text, at_ms bigint)
-RETURNS verdict LANGUAGE plpgsql AS $$
-DECLARE
-  answer verdict;
-  owner text;
-BEGIN
-  IF NOT EXISTS (SELECT FROM account a WHERE a.id = of_account) THEN
-    answer.why := 'no_account'; RETURN answer;
-  END IF;
-  SELECT w.account INTO owner FROM wallet w WHERE w.id = wallet_id;
-  IF NOT FOUND THEN
-    INSERT INTO wallet (id, account, created_at_ms) VALUES (wallet_id, of_account, at_ms);
-  ELSIF owner <> of_account THEN
-    answer.why := 'wallet_taken';
-  END IF;
-  RETURN answer;
-END $$`
-
-const applyKey = `CREATE FUNCTION apply_key(key_id text, of_account text, fields jsonb, at_ms bigint)
-RETURNS verdict LANGUAGE plpgsql AS $$
-DECLARE
-  answer verdict;
-BEGIN
-  IF NOT EXISTS (SELECT FROM account a WHERE a.id = of_account) THEN
-    answer.why := 'no_account'; RETURN answer;
-  END IF;
-  IF EXISTS (SELECT FROM api_key k WHERE k.id = key_id)
-    OR EXISTS (SELECT FROM api_key k WHERE k.hash = fields->>'hash') THEN
-    answer.why := 'key_exists'; RETURN answer;
-  END IF;
-  INSERT INTO api_key (id, account, hash, prefix, label, expires_at_ms, created_at_ms, budget_period, budget_usd,
-      budget_staking_usd)
-    VALUES (key_id, of_account, fields->>'hash', fields->>'prefix', fields->>'label',
-      (fields->>'expiresAtMs')::bigint, at_ms, fields->>'period', (fields->>'usd')::bigint,
-      (fields->>'staking')::bigint);
-  RETURN answer;
-END $$`
-
-const applyKeyBudget = `CREATE FUNCTION apply_key_budget(key_id text, fields jsonb)
-RETURNS verdict LANGUAGE plpgsql AS $$
-DECLARE
-  answer verdict;
-BEGIN
-  UPDATE api_key SET budget_period = fields->>'period', budget_usd = (fields->>'usd')::bigint,
-      budget_staking_usd = (fields->>'staking')::bigint WHERE id = key_id;
-  IF NOT FOUND THEN answer.why := 'no_key'; END IF;
-  RETURN answer;
-END $$`
-
-/** Revoking a key again keeps its first date. */
-const applyRevokeKey = `CREATE FUNCTION apply_revoke_key(key_id text, at_ms bigint)
-RETURNS verdict LANGUAGE plpgsql AS $$
-DECLARE
-  answer verdict;
-BEGIN
-  UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, at_ms) WHERE id = key_id;
-  IF NOT FOUND THEN answer.why := 'no_key'; END IF;
-  RETURN answer;
-END $$`
-
-export const accounts = [applyAccount, applyWallet, applyKey, applyKeyBudget, applyRevokeKey]
-
 /**
  * Compare-and-set of rows by state and fence. An absent field stays unchanged; a null lease is cleared. The fields are
- * JSON, because these operations are rare compared with holds and captures.
+ * JSON, because these operations are rare compared with holds and captures. A job of a suspended account is not started;
+ * what ends one, or frees its lease, goes on.
  */
 const applyJob = `CREATE FUNCTION apply_job(job_id text, seen text, next text, seen_fence bigint, fields jsonb, at_ms bigint)
 RETURNS verdict LANGUAGE plpgsql AS $$
@@ -122,6 +22,11 @@ BEGIN
         fields->>'result', fields->>'failure', next, 1, fields #>> '{lease,owner}',
         (fields #>> '{lease,untilMs}')::bigint, at_ms, at_ms);
   ELSE
+    IF next = 'running' AND fields #>> '{lease,owner}' IS NOT NULL AND EXISTS (
+      SELECT FROM job j JOIN account a ON a.id = j.account
+        WHERE j.id = job_id AND j.state = seen AND j.fence = seen_fence AND a.suspended_at_ms IS NOT NULL) THEN
+      answer.why := 'suspended'; RETURN answer;
+    END IF;
     UPDATE job SET model = coalesce(fields->>'model', model),
         engine_state = coalesce(fields->>'engineState', engine_state),
         result = coalesce(fields->>'result', result), failure = coalesce(fields->>'failure', failure),
@@ -205,4 +110,5 @@ BEGIN
   RETURN answer;
 END $$`
 
-export const moves = [applyJob, applyPayment, applyClaim]
+/** Jobs, payments and claims, which move from state to state. */
+export const workFunctions: readonly string[] = [applyJob, applyPayment, applyClaim]

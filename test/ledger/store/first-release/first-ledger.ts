@@ -1,9 +1,10 @@
 /**
- * What the first release did to the ledger in `0001-first-tables.sql`. Never changed: every unit here is asked once more
+ * What the first release did to the ledger in `first-release.sql`. Never changed: every unit here is asked once more
  * of today's code, which must answer what the first release answered.
  */
 import { microUsd } from '#contract/money.ts'
-import type { Line, Op, PaymentState, Unit } from '#ledger/store/units.ts'
+import type { KeyBudget, OperatorAct } from '#ledger/store/account-ops.ts'
+import type { Capture, Hold, Line, Op, PaymentState, Unit } from '#ledger/store/units.ts'
 
 export const firstLedgerAtMs = 1_800_000_000_000
 
@@ -26,13 +27,13 @@ const open = (account: string, kind: 'wallet' | 'customer'): Op => ({ op: 'accou
 const credit = (account: string, amount: number, source: 'system:usdc' | 'system:grant', ref: string): Op => {
   return { op: 'credit', account, amount: microUsd(amount), source, ref, atMs }
 }
-const hold = (id: string, account: string, amount: number, untilMs = atMs + 30_000): Op => {
+const hold = (id: string, account: string, amount: number, untilMs = atMs + 30_000): Hold => {
   return { op: 'hold', hold: id, account, amount: microUsd(amount), lease: lease('first', untilMs), atMs }
 }
 const line = (sku: string, units: bigint, unitPricePicoUsd: bigint, amount: number): Line => {
   return { sku, units, unitPricePicoUsd, amount: microUsd(amount) }
 }
-const capture = (id: string, model: string, lines: Line[]): Op => {
+const capture = (id: string, model: string, lines: Line[]): Capture => {
   return { op: 'capture', hold: id, request: id, model, lines, atMs }
 }
 const queue = (job: string, request: string): Op => {
@@ -47,6 +48,27 @@ const payment = (id: string, from: PaymentState | null, to: PaymentState, fence:
 
 const wallet = '0x00000000000000000000000000000000000000aa'
 const video = [line('demo-video', 4n, 100_000_000_000n, 400_000)]
+
+/** The hash of that key, as the first release stored it. */
+const firstMark = '2d2ce91f'
+const firstKeyHash = `${firstMark}:430ce788d019ab6661d6116bc348f66849271e3f886300d5a02e97516048a106`
+
+const addKey = (key: string, hash: string, label: string, budget: KeyBudget | null): Op => {
+  return { op: 'key', key, account: 'customer:ada', hash, prefix: 'fb_exampl', label, expiresAtMs: null, budget, atMs }
+}
+const month = (usd: number): KeyBudget => ({ period: 'month', usd: microUsd(usd), staking: null })
+const starts = { epochStartMs: atMs - (atMs % 86_400_000), monthStartMs: 1_798_761_600_000 }
+const budgeted = (id: string, amount: number): Op => {
+  return { ...hold(id, 'customer:ada', amount), key: { key: '01a3185c-5000-7000-8000-00000000000b', ...starts } }
+}
+const claim = (from: 'running' | null, to: 'running' | 'done', fence: number): Op => {
+  const first = { account: 'customer:ada', request: 'within', fingerprint: 'asked' }
+  return { op: 'claim', claim: 'key of ada', from, to, fence, set: from === null ? first : { answer: '{}' }, atMs }
+}
+const act = (name: OperatorAct): Op => {
+  const words = { subject: null, reason: 'A question.', before: null, after: null }
+  return { op: 'act', actor: 'grace', act: name, account: `wallet:${wallet}`, ...words, atMs }
+}
 
 /** In this order, one commit each; every kind of operation and every state that the first release knew. */
 export const firstUnits: readonly Unit[] = [
@@ -102,10 +124,48 @@ export const firstUnits: readonly Unit[] = [
   unit(hold('dead', `wallet:${wallet}`, 11, atMs)),
   unit({ op: 'nonce', key: 'nonce', expiresAtMs: atMs + 600_000 }),
   unit({ op: 'limit', account: 'customer:ada', key: null, model: 'demo-chat', tier: 'S', type: 'RPM', atMs }),
+  unit({ op: 'secret', generation: 1, mark: firstMark, place: 'the first service', atMs }),
+  unit({ op: 'receiptKey', key: 'thumbprint', publicKey: 'a public key', atMs }),
+  unit(addKey('01a3185c-5000-7000-8000-00000000000a', firstKeyHash, 'laptop', null)),
+  unit(
+    addKey('01a3185c-5000-7000-8000-00000000000b', `${firstMark}:${'0'.repeat(64)}`, 'with a budget', month(50_000)),
+  ),
+  unit(budgeted('within', 20_000), capture('within', 'demo-chat', [line('output', 10n, 1_000_000_000n, 10_000)])),
+  unit({
+    ...{ op: 'keyBudget', key: '01a3185c-5000-7000-8000-00000000000b', budget: month(40_000) },
+    ...{ before: { budget: month(50_000), expiresAtMs: null }, covers: starts, label: 'less', atMs },
+  }),
+  unit({ op: 'revokeKey', key: '01a3185c-5000-7000-8000-00000000000b', atMs }),
+  // Of the charge of 4,000 micro-USD, 3,000 are staking credit and 500 exceed the hold.
+  unit({ ...hold('staked', 'customer:ada', 3_500), staking: { dayMs: starts.epochStartMs, granted: microUsd(3_000) } }),
+  unit({
+    ...capture('staked', 'demo-chat', [line('output', 4n, 1_000_000_000n, 4_000)]),
+    writeOff: microUsd(500),
+  }),
+  unit({ op: 'refund', request: 'staked', reason: 'A complaint.', atMs }),
+  unit({
+    ...{ op: 'renew', hold: 'open', lease: lease('first', atMs + 7_200_000) },
+    owed: { request: 'open', model: 'demo-chat', lines: [line('output', 1n, 1_000_000_000n, 1_000)] },
+  }),
+  unit(claim(null, 'running', 0), claim('running', 'done', 1)),
+  unit({
+    op: 'customer',
+    account: 'customer:ada',
+    set: { name: 'Ada', email: 'ada@example.com', plan: 'partner' },
+    atMs,
+  }),
+  unit({ op: 'suspend', account: `wallet:${wallet}`, reason: 'A question.', atMs }, act('customer.suspend')),
+  unit({ op: 'resume', account: `wallet:${wallet}` }, act('customer.resume')),
+  unit({ op: 'suspend', account: 'customer:ada', reason: 'Another question.', atMs }),
+  unit({ op: 'resume', account: 'customer:ada' }),
+  unit({ op: 'operator', operator: 'grace', fence: 0, set: { role: 'owner', epoch: 'one', proofs: '{}' }, atMs }),
+  unit({ op: 'operator', operator: 'grace', fence: 1, set: { role: 'owner', epoch: 'two', proofs: '{}' }, atMs }),
+  unit({ op: 'ledger', state: 'read_only', reason: 'A damaged disk.', atMs }),
+  unit({ op: 'ledger', state: 'open', reason: 'It was replaced.', atMs }),
 ]
 
 /** What the first release told of its accounts at the end: posted and held, micro-USD. */
 export const firstBalances: Readonly<Record<string, { posted: bigint; held: bigint }>> = {
-  'customer:ada': { posted: 8_600_000n, held: 2_000n },
+  'customer:ada': { posted: 8_590_000n, held: 2_000n },
   [`wallet:${wallet}`]: { posted: 4_999_768n, held: 11n },
 }

@@ -1,7 +1,3 @@
-import { type Kysely, sql } from 'kysely'
-import type { Migration } from 'kysely/migration'
-import { declaredColumns, passedColumns } from './0002-to-0004.ts'
-
 /**
  * What the tables say about a batch before any of it is applied. One position per unit: `outcomes`, the first ones of
  * repeated units. One position per operation, for plain ones: `why` refuses it whatever the batch does before it;
@@ -56,8 +52,6 @@ BEGIN
     ) f;
   RETURN answer;
 END $$`
-
-const factFunctions = [facts, lookUp]
 
 /**
  * Progress after a run of plain units, and what to write for it: the operations that open a hold, those that end one,
@@ -178,167 +172,14 @@ BEGIN
   RETURN cardinality(line_ops);
 END $$`
 
-const plainFunctions = [plainRun, openHoldsOf, judgePlain, openHolds, endHolds, chargeLines]
-
-/** Judges a single operation as if it were several. */
-const judgedAlone = `CREATE FUNCTION judged_alone(verdict verdict) RETURNS judgement LANGUAGE plpgsql AS $$
-DECLARE
-  answer judgement;
-BEGIN
-  answer.why := verdict.why;
-  IF verdict.why IS NOT NULL THEN answer.op := 0; RETURN answer; END IF;
-  IF verdict.account IS NULL THEN answer.balances := '[]'; RETURN answer; END IF;
-  answer.accounts := ARRAY[verdict.account];
-  answer.posted := ARRAY[verdict.posted];
-  answer.held := ARRAY[verdict.held];
-  answer.balances := '[' || balance_text(verdict.account, verdict.posted, verdict.held) || ']';
-  RETURN answer;
-END $$`
-
-/**
- * Applies units that are not plain with the functions of their operations, which read and write the tables. What single
- * operations add is written for many of them at once: before one that must find it, and at the end.
- */
-const applyOthers = `CREATE FUNCTION apply_others(
-  first_unit int, last_unit int, unit_ids text[], unit_ops int[], unit_twins int[], op_of int[], now progress,
-  read_only boolean, ${declaredColumns}
-) RETURNS progress LANGUAGE plpgsql AS $$
-DECLARE
-  answer judgement;
-  verdict verdict;
-  row_of booking;
-  opened hold[] := '{}';
-  unwritten text[] := '{}';
-  ended ended_hold[] := '{}';
-  booked booking[] := '{}';
-  i int;
-  seat int;
-BEGIN
-  FOR n IN first_unit .. last_unit LOOP
-    IF now.outcomes[n] IS NULL AND unit_twins[n] > 0 THEN now.outcomes[n] := now.outcomes[unit_twins[n]]; END IF;
-    now.again[n] := now.outcomes[n] IS NOT NULL;
-    CONTINUE WHEN now.again[n] OR unit_ops[n] = 0;
-    i := op_of[n];
-    IF unit_ops[n] > 1 OR flushes[i] THEN
-      PERFORM write_rows(opened, ended, booked);
-      opened := '{}'; unwritten := '{}'; ended := '{}'; booked := '{}';
-    END IF;
-    IF unit_ops[n] > 1 THEN
-      answer := apply_together(
-        i, i + unit_ops[n] - 1, unit_ids[n], now.known, now.posted, now.held, ${passedColumns});
-    ELSE
-      verdict := apply_op(
-        i, unit_ids[n], 0, read_only, unwritten, now.known, now.posted, now.held, ${passedColumns});
-      answer := judged_alone(verdict);
-      IF (verdict.opened).id IS NOT NULL THEN
-        opened := opened || verdict.opened;
-        unwritten := unwritten || verdict.account;
-      END IF;
-      IF (verdict.ended).id IS NOT NULL THEN ended := ended || verdict.ended; END IF;
-      FOREACH row_of IN ARRAY coalesce(verdict.booked, '{}') LOOP booked := booked || row_of; END LOOP;
-    END IF;
-    now.ops[n] := answer.op;
-    now.whys[n] := answer.why;
-    CONTINUE WHEN answer.why IS NOT NULL;
-    now.outcomes[n] := answer.balances;
-    FOR touched IN 1 .. coalesce(cardinality(answer.accounts), 0) LOOP
-      seat := coalesce(array_position(now.known, answer.accounts[touched]), cardinality(now.known) + 1);
-      now.known[seat] := answer.accounts[touched];
-      now.posted[seat] := answer.posted[touched];
-      now.held[seat] := answer.held[touched];
-    END LOOP;
-    IF unit_ops[n] > 1 OR kinds[i] = 'ledger' THEN read_only := is_read_only(); END IF;
-  END LOOP;
-  PERFORM write_rows(opened, ended, booked);
-  RETURN now;
-END $$`
-
-const otherFunctions = [judgedAlone, applyOthers]
-
-/** Writes what is left once all units are judged: the balances, and the outcomes of those that were applied. */
-const endBatch = `CREATE FUNCTION end_batch(now progress, unit_ids text[]) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-  WITH moved AS (
-    UPDATE account SET posted = b.posted, held = b.held
-      FROM unnest(now.known, now.posted, now.held) AS b (id, posted, held)
-      WHERE account.id = b.id AND (account.posted <> b.posted OR account.held <> b.held)
-  )
-  INSERT INTO unit (id, balances)
-    SELECT u.id, u.outcome FROM unnest(unit_ids, now.outcomes, now.again) AS u (id, outcome, again)
-    WHERE u.outcome IS NOT NULL AND NOT u.again;
-  RETURN '[' || array_to_json(now.again) || ',' || array_to_json(now.ops) || ',' || array_to_json(now.whys) || ',['
-    || array_to_string(now.outcomes, ',', 'null') || ']]';
-END $$`
-
-/**
- * Applies units in order in one transaction. Runs of plain units are judged in memory and written together; units
- * without operations are only looked up. \`op_of\` says where a unit's operations begin. Returns JSON: whether each
- * unit had been applied before, its refused operation, why, and its balances.
- */
-export const commitBatch = `CREATE FUNCTION commit_batch(
-  unit_ids text[], unit_ops int[], unit_twins int[], op_of int[], may_be_plain boolean[],
-  lock_accounts text[], lock_holds text[], lock_keys text[], lock_charges text[], lock_jobs text[], lock_names text[],
-  ${declaredColumns}, line_ops int[], line_places int[], line_sums bigint[]
-) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  locked locked := lock_all(lock_accounts, lock_holds, lock_keys, lock_charges, lock_jobs, lock_names);
-  facts facts := look_up(
-    unit_ids, may_be_plain, kinds, names, accounts, keys, requests, amounts, expired_at_ms, locked.accounts);
-  units int[] := ARRAY[cardinality(unit_ids)];
-  now progress := ROW(locked.accounts, locked.posted, locked.held, facts.outcomes,
-    array_fill(false, units), array_fill(NULL::int, units), array_fill(NULL::text, units));
-  plain boolean[] := facts.plain;
-  run plain_run;
-  first_unit int := 1;
-  last_unit int;
-  written int;
-BEGIN
-  WHILE first_unit <= cardinality(unit_ids) LOOP
-    last_unit := first_unit;
-    WHILE last_unit < cardinality(unit_ids) AND plain[op_of[last_unit + 1]] = plain[op_of[first_unit]] LOOP
-      last_unit := last_unit + 1;
-    END LOOP;
-    IF plain[op_of[first_unit]] THEN
-      run := judge_plain(first_unit, last_unit, op_of, now, facts, kinds, amounts, most_open);
-      now := run.now;
-      IF cardinality(run.opened) > 0 THEN
-        written := open_holds(run.opened, names, accounts, amounts, times_ms, owners, until_ms, keys);
-      END IF;
-      IF cardinality(run.ended) > 0 THEN
-        written := end_holds(run.ended, names, line_counts);
-        written := charge_lines(run.ended_by, run.left_after, now.known, facts, unit_ids, amounts, times_ms, requests,
-          words, line_ops, line_places, skus, line_units, prices, line_amounts, line_sums);
-      END IF;
-    ELSE
-      now := apply_others(
-        first_unit, last_unit, unit_ids, unit_ops, unit_twins, op_of, now, facts.read_only, ${passedColumns});
-      facts.read_only := is_read_only();
-    END IF;
-    first_unit := last_unit + 1;
-  END LOOP;
-  RETURN end_batch(now, unit_ids);
-END $$`
-
-const commitFunctions = [endBatch, commitBatch]
-
-/**
- * A batch's results so far: the balances, per account; and per unit, its outcome if it was applied, whether that was
- * before this batch, and which operation was refused and why.
- */
-const progress = `CREATE TYPE progress AS (
-  known text[], posted bigint[], held bigint[], outcomes text[], again boolean[], ops int[], whys text[]
-)`
-
-const progressType = [progress]
-
-/**
- * Most units take or end a hold without staking credit or a budget. These are looked up, judged and written for a whole
- * batch at once; all others use the functions of their operations, as before. The previous batch function stays for
- * processes of the previous release.
- */
-export const plainUnits: Migration = {
-  async up(database: Kysely<unknown>) {
-    const all = [...progressType, ...factFunctions, ...plainFunctions, ...otherFunctions, ...commitFunctions]
-    for (const statement of all) await sql.raw(statement).execute(database)
-  },
-}
+/** In the order in which they need each other. */
+export const plainUnitFunctions: readonly string[] = [
+  facts,
+  lookUp,
+  plainRun,
+  openHoldsOf,
+  judgePlain,
+  openHolds,
+  endHolds,
+  chargeLines,
+]

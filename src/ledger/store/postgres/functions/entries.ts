@@ -1,0 +1,106 @@
+import { balanceParameters, readBalance } from './results.ts'
+
+/** What others pay comes before the lines, so that no row leaves a negative balance. */
+const applyCapture = `CREATE FUNCTION apply_capture(
+  unit_id text, place int, hold_id text, of_request text, of_model text, total bigint, write_off bigint,
+  expired_at_ms bigint, at_ms bigint, skus text[], line_units bigint[], prices bigint[], amounts bigint[],
+  ${balanceParameters}
+) RETURNS verdict LANGUAGE plpgsql AS $$
+DECLARE
+  answer verdict;
+  open_hold hold;
+  charged bigint := total - write_off;
+  staking bigint;
+  left_after bigint;
+  added new_entry[] := '{}';
+BEGIN
+  SELECT * INTO open_hold FROM hold h WHERE h.id = hold_id;
+  IF NOT FOUND THEN answer.why := 'no_hold'; RETURN answer; END IF;
+  IF open_hold.lease_until_ms > expired_at_ms THEN answer.why := 'lease_live'; RETURN answer; END IF;
+  IF cardinality(amounts) = 0 THEN RETURN end_hold(open_hold, 'released', 0, 0, known, known_posted, known_held); END IF;
+  IF EXISTS (SELECT FROM entry e WHERE e.ref = 'charge:' || of_request) THEN
+    answer.why := 'request_charged'; RETURN answer;
+  END IF;
+  IF charged > open_hold.amount THEN answer.why := 'over_hold'; RETURN answer; END IF;
+  staking := least(charged, open_hold.staking_usd);
+  answer := end_hold(open_hold, 'captured', charged - staking, staking, known, known_posted, known_held);
+  left_after := answer.posted + charged - staking;
+  IF write_off > 0 THEN
+    left_after := left_after + write_off;
+    added := added || ROW(unit_id || '.' || place, 'WRITE_OFF', answer.account, 'system:writeoff', answer.account,
+      write_off, left_after, 'writeoff:' || of_request, 0, of_request, of_model, NULL, NULL, NULL, NULL,
+      open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms, NULL, at_ms)::new_entry;
+  END IF;
+  IF staking > 0 THEN
+    left_after := left_after + staking;
+    added := added || ROW(unit_id || '.' || place + cardinality(added), 'STAKING', answer.account, 'system:staking',
+      answer.account, staking, left_after, 'staking:' || of_request, 0, of_request, of_model, NULL, NULL, NULL, NULL,
+      open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms, open_hold.staking_day_ms,
+      at_ms)::new_entry;
+  END IF;
+  FOR line IN 1 .. cardinality(amounts) LOOP
+    left_after := left_after - amounts[line];
+    added := added || ROW(unit_id || '.' || place + cardinality(added), 'CHARGE', answer.account, answer.account,
+      'system:revenue', amounts[line], left_after, 'charge:' || of_request, line - 1, of_request, of_model, skus[line],
+      line_units[line], prices[line], NULL, open_hold.api_key, open_hold.budget_period, open_hold.budget_start_ms, NULL,
+      at_ms)::new_entry;
+  END LOOP;
+  answer.added := added;
+  RETURN answer;
+END $$`
+
+const applyCredit = `CREATE FUNCTION apply_credit(
+  unit_id text, place int, of_account text, amount bigint, source text, of_ref text, at_ms bigint,
+  ${balanceParameters}
+) RETURNS verdict LANGUAGE plpgsql AS $$
+DECLARE
+  answer verdict;
+  seat int;
+BEGIN${readBalance('of_account', 'no_account')}
+  IF EXISTS (SELECT FROM entry e WHERE e.ref = of_ref) THEN answer.why := 'ref_exists'; RETURN answer; END IF;
+  answer.account := of_account;
+  answer.posted := answer.posted + amount;
+  answer.added := ARRAY[ROW(unit_id || '.' || place, CASE source WHEN 'system:grant' THEN 'GRANT' ELSE 'TOP_UP' END,
+    of_account, source, of_account, amount, answer.posted, of_ref, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, at_ms)::new_entry];
+  RETURN answer;
+END $$`
+
+/** Returns a charge to its sources. */
+const applyRefund = `CREATE FUNCTION apply_refund(
+  unit_id text, place int, of_request text, of_reason text, at_ms bigint, ${balanceParameters}
+) RETURNS verdict LANGUAGE plpgsql AS $$
+DECLARE
+  answer verdict;
+  seat int;
+  charge record;
+  staking bigint;
+  day_ms bigint;
+BEGIN
+  SELECT min(e.account) AS account, min(e.model) AS model, min(e.api_key) AS api_key,
+      min(e.budget_period) AS budget_period, min(e.budget_start_ms) AS budget_start_ms,
+      sum(CASE e.kind WHEN 'CHARGE' THEN e.amount ELSE -e.amount END)::bigint AS charged INTO charge
+    FROM entry e WHERE e.ref IN ('charge:' || of_request, 'writeoff:' || of_request);
+  IF charge.account IS NULL THEN answer.why := 'nothing_to_refund'; RETURN answer; END IF;${readBalance('charge.account', 'nothing_to_refund')}
+  IF EXISTS (SELECT FROM entry e WHERE e.ref = 'refund:' || of_request) THEN
+    answer.why := 'refunded'; RETURN answer;
+  END IF;
+  SELECT e.amount, e.staking_day_ms INTO staking, day_ms FROM entry e WHERE e.ref = 'staking:' || of_request;
+  staking := coalesce(staking, 0);
+  answer.account := charge.account;
+  answer.posted := answer.posted + charge.charged - staking;
+  answer.added := ARRAY[ROW(unit_id || '.' || place, 'REFUND', answer.account, 'system:revenue', answer.account,
+    charge.charged, answer.posted + staking, 'refund:' || of_request, 0, of_request, charge.model, NULL, NULL, NULL,
+    of_reason, charge.api_key, charge.budget_period, charge.budget_start_ms, NULL, at_ms)::new_entry];
+  IF day_ms IS NOT NULL THEN
+    answer.added := answer.added || ROW(unit_id || '.' || place + 1, 'STAKING', answer.account, answer.account,
+      'system:staking', staking, answer.posted, 'staking-back:' || of_request, 0, of_request, charge.model, NULL, NULL,
+      NULL, of_reason, charge.api_key, charge.budget_period, charge.budget_start_ms, day_ms, at_ms)::new_entry;
+  END IF;
+  PERFORM move_funds(0, 0, staking - charge.charged, -staking, answer.account, day_ms, charge.api_key,
+    charge.budget_period, charge.budget_start_ms);
+  RETURN answer;
+END $$`
+
+/** The operations that write entries. */
+export const entryFunctions: readonly string[] = [applyCapture, applyCredit, applyRefund]
