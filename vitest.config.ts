@@ -9,7 +9,7 @@ export default defineConfig({
     pool: 'forks',
     // Nine tenths of the time go by in waiting for chains, databases and processes, so two at once pay on two cores too.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    setupFiles: ['test/canary/each-file.ts', 'test/own-notes.ts'],
+    setupFiles: ['test/canary/each-file.ts', 'test/own-notes.ts', 'test/cheap-passwords.ts'],
     // A test that needs more than Node names it by a tag, which skips it where that is missing.
     tags: tagsOfNeeds(process.env.FAREBOX_TEST_ALL === '1'),
     reporters: ['default', './test/needs/list-skipped.ts'],

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { format, inspect } from 'node:util'
 import { verifyMessage } from 'viem'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { readSignInHeader } from '#contract/wire/sign-in.ts'
 import { ed25519Signature, isSignedByKey } from '#host/signatures/signatures.ts'
@@ -88,8 +88,17 @@ test.each([
 test('a key file cannot ask for more memory than ours do', async () => {
   const folder = temporaryFolder()
   const { path } = await createKeyFile(folder, passphrase)
-  writeFileSync(path, readFileSync(path, 'utf8').replace('"logN": 17', '"logN": 30'))
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/"logN": \d+/, '"logN": 30'))
   await expect(unlockKeyFile(folder, passphrase)).rejects.toThrow(/is not a key file/)
+})
+
+test('a key file of the product costs what its documentation says, and opens', async () => {
+  const folder = temporaryFolder()
+  vi.resetModules()
+  const product = await import('#wallet/keys/key-file.ts')
+  const { path, address } = await product.createKeyFile(folder, passphrase)
+  expect(JSON.parse(readFileSync(path, 'utf8')).derivation).toMatchObject({ name: 'scrypt', logN: 17, r: 8, p: 1 })
+  expect((await unlockKeyFile(folder, passphrase))?.[0]?.address).toBe(address)
 })
 
 test('a short passphrase is refused and writes nothing', async () => {

@@ -2,13 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Marks } from '#access/identity/marks.ts'
 import { dayMs, minuteMs } from '#contract/time.ts'
+import { isPassword } from '#operator/sign-in/password.ts'
 import { totpCode } from '#operator/sign-in/totp.ts'
 import { freeFailuresOfAccount, Tries } from '#operator/sign-in/tries.ts'
 import type { PasswordSetup, ProofWays, YourSignIn } from '#pages/console/wire.ts'
 import { fromItself, type OpenedConsole, openConsole, type SignedIn } from '../console/opened-console.ts'
-
-// Each password is hashed as slowly as an operator's own.
-vi.setConfig({ testTimeout: 120_000 })
 
 let opened: OpenedConsole
 beforeEach(async () => {
@@ -218,7 +216,16 @@ describe('attacks on passwords', () => {
       await (await ask('your-sign-in', session)).json(),
     ])
     for (const hidden of [secret, password]) expect(stored).not.toContain(hidden)
-    expect(stored).toContain('scrypt.15.8.3.')
+    expect(stored).toContain('scrypt.10.8.3.')
+  })
+
+  test('a hash of the product costs what OWASP recommends, and answers', async () => {
+    vi.resetModules()
+    const product = await import('#operator/sign-in/password.ts')
+    const hash = await product.hashPassword(password)
+    expect(hash).toMatch(/^scrypt\.15\.8\.3\./)
+    expect(await isPassword(password, hash)).toBe(true)
+    expect(await isPassword(`${password} `, hash)).toBe(false)
   })
 
   test('O22: setting one needs a recent proof, the operator’s own session, a code, and a form of this session', async () => {
