@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { mergeConfig } from 'vitest/config'
 import { unitTests } from './test/layers.ts'
 import all from './vitest.config.ts'
@@ -5,5 +6,6 @@ import all from './vitest.config.ts'
 /** `npm test`: what stays in one process. The files share one too: loading the modules anew for each takes longer than they. */
 export default mergeConfig(
   { ...all, test: { ...all.test, include: [] } },
-  { test: { include: unitTests, isolate: false } },
+  // One worker more than processors computes while another waits for its disk, its threads or a timer.
+  { test: { include: unitTests, isolate: false, maxWorkers: availableParallelism() + 1 } },
 )

@@ -186,8 +186,8 @@ const Budget = z.strictObject({
 
 const name = z.string().min(1).max(nameCharacters)
 
-/** The user who runs the command, for the audit log. */
-const actor = name
+/** The user who runs the command, for the audit log; other programs with the token need not name one. */
+const actor = name.default('operator')
 
 /** The commands, by the end of their path. */
 const commands = {
