@@ -11,7 +11,8 @@ export default mergeConfig(
     test: {
       include: integrationTests,
       sequence: { sequencer: LongestFirst },
-      // One worker more than processors computes while the others wait for what takes its time: leases, retries, blocks of a chain.
+      // One worker more than processors computes while the others wait for what takes its time: leases, retries, blocks
+      // of a chain.
       maxWorkers: availableParallelism() + 1,
       // All of them share the machine with the processes that they start.
       testTimeout: 60_000,
