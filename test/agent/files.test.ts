@@ -52,6 +52,10 @@ test.each([
   await expect(narrow.asMediaUrl(source, 'image')).rejects.toBeInstanceOf(ToolFailure)
 })
 
+test('a path that is too long is answered with what to give instead', async () => {
+  await expect(narrow.asMediaUrl('a'.repeat(5_000), 'image')).rejects.toThrow('Give a shorter path')
+})
+
 test('the folder of keys is not read, even inside an allowed one', async () => {
   await expect(files.asMediaUrl(join(state, 'd.png'), 'image')).rejects.toBeInstanceOf(ToolFailure)
   expect(await files.asMediaUrl(join(output, 'a.png'), 'image')).toContain('data:image/png')

@@ -162,7 +162,7 @@ const anExample: Readonly<Record<Kind, string>> = {
 
 function pathOf(source: string, folder: string): string {
   if (source.length > pathCharacters || source.includes('\0'))
-    throw refused('This is not a valid file path.', 'Give a shorter video.')
+    throw refused('This is not a valid file path.', 'Give a shorter path without special characters.')
   if (!source.startsWith('file://')) return isAbsolute(source) ? source : resolve(folder, source)
   try {
     return fileURLToPath(source)
