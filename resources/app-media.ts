@@ -6,7 +6,7 @@ const lookSeconds = 20
 
 export default defineApp('media', {
   title: 'Media player',
-  description: 'Shows the images, audio or video that a call made, its price, and a job until it is done.',
+  description: 'Shows the images, audio or video that a call made, its price, and the state of a job until it is done.',
   script: `
 const shownTypes = /^(image|audio|video)\\/[a-z0-9.+-]+$/
 
@@ -29,7 +29,7 @@ async function figureOf(file, link, result) {
   const tag = { image: 'img', audio: 'audio', video: 'video' }[source.slice(5).split('/')[0]]
   const player = element(tag)
   player.src = source
-  if (tag === 'img') player.alt = 'The image that was made'
+  if (tag === 'img') player.alt = 'The generated image'
   else player.controls = true
   return element('figure', player, caption)
 }

@@ -37,7 +37,7 @@ prompts: [
 ],
 resources: [
   {"name":"app_approval","uri":"ui://farebox/approval","title":"Price and approval","description":"Shows the price of a call, what the user has to approve and where, or the result of a top-up.","needs":[],"mimeType":"text/html;profile=mcp-app","_meta":{"ui":{"prefersBorder":true}}},
-  {"name":"app_media","uri":"ui://farebox/media","title":"Media player","description":"Shows the images, audio or video that a call made, its price, and a job until it is done.","needs":[],"mimeType":"text/html;profile=mcp-app","_meta":{"ui":{"prefersBorder":true}}},
+  {"name":"app_media","uri":"ui://farebox/media","title":"Media player","description":"Shows the images, audio or video that a call made, its price, and the state of a job until it is done.","needs":[],"mimeType":"text/html;profile=mcp-app","_meta":{"ui":{"prefersBorder":true}}},
   {"name":"app_spending","uri":"ui://farebox/spending","title":"Spending","description":"Shows credit, balances, caps with the remaining amounts, and the newest payments and charges.","needs":[],"mimeType":"text/html;profile=mcp-app","_meta":{"ui":{"prefersBorder":true}}},
   {"name":"media","uri":"farebox://media","title":"Saved files","description":"The newest files that tools have saved, with their paths.","needs":[],"mimeType":"application/json"},
   {"name":"models","uri":"farebox://models","title":"Models and prices","description":"Every model of the service, with prices and allowed values.","needs":["models_find"],"mimeType":"text/plain"},

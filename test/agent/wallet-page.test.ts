@@ -125,7 +125,7 @@ test.each([
 test.each([
   ['passphrases that differ', { again: 'another passphrase' }, 'The two passphrases differ'],
   ['a short passphrase', { passphrase: 'short', again: 'short' }, 'A passphrase must have'],
-  ['a cap above that of the environment', { maxDayUsd: '11' }, 'the settings allow 10.00 USD'],
+  ['a cap above that of the environment', { maxDayUsd: '11' }, 'the settings allow at most 10.00 USD'],
   ['a cap that is not an amount', { maxTotalUsd: 'all' }, 'is not an amount in USD'],
   ['a keychain that is not there', { place: 'keychain' }, 'Choose where the keys are kept'],
   ['no button', { first: '' }, 'Choose one of the two buttons'],
@@ -163,7 +163,7 @@ test('rules that the folder has already stay, and what the page adds only narrow
   const { offer } = await serverOn(folder, baseUrl)
   const { page, press } = await browser((await offer())?.link ?? '')
   expect(page?.text).toContain('name="maxDayUsd" min="0" max="2.00"')
-  expect((await press({ ...encrypted, maxDayUsd: '3' })).text).toContain('the settings allow 2.00 USD')
+  expect((await press({ ...encrypted, maxDayUsd: '3' })).text).toContain('the settings allow at most 2.00 USD')
   await press({ ...encrypted, maxDayUsd: '1.5', maxCallUsd: '4' })
   expect(JSON.parse(readFileSync(join(folder, 'policy.json'), 'utf8'))).toEqual({
     maxDayUsd: '1.5',

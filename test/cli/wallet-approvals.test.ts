@@ -54,7 +54,7 @@ test.each(answers)('approve with %s', async (_, facts, typed, flags, state) => {
   expect(await question.state()).toBe(state)
   if (facts.kind === 'consent') expect(answered.stdout).toContain('First line.\n⟨U+001B⟩[2JSecond line.')
   expect(answered.stdout).toMatch(
-    state === 'approved' ? /until .* UTC, in / : /is refused until .* UTC, in .* reverses the denial/s,
+    state === 'approved' ? /until .* UTC, in / : /is refused until .* UTC, in .* To reverse the denial, run /s,
   )
   if (state === 'approved')
     expect((await run(['approve', question.id, '--data', data], ['yes'])).stderr).toContain('is already approved')

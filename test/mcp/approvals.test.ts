@@ -95,7 +95,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     const result = await client.callTool(call)
     expect(result.isError).toBeFalsy()
     expect(textOf(result)).toBe(
-      `The user denied this. Nothing was sent or charged. The same call is refused until 2026-01-03 00:00 UTC, in 9 minutes; after that, it asks again. Only the user can reverse this earlier, with \`farebox wallet approve ${question.approvalId}\` in a terminal. Do not ask again unless the user wants to.`,
+      `The user denied this. Nothing was sent or charged. The same call is refused until 2026-01-03 00:00 UTC, in 9 minutes; after that, the user is asked again. Only the user can reverse this earlier, with \`farebox wallet approve ${question.approvalId}\` in a terminal. Do not ask again unless the user wants to.`,
     )
     expect(result.structuredContent).toEqual({
       ...{ status: 'declined', approval_id: question.approvalId },

@@ -30,7 +30,7 @@ function wasLost(shown: ShownCharge, shownAtMs: number): LostCall {
       ...(isOpen ? { retryAtMs: shownAtMs } : {}),
       next: isOpen
         ? 'If there is still no answer then, the same call asks the user whether to buy it again; `again: true` buys it at once.'
-        : 'Compare the credit in wallet_status; `again: true` buys it again.',
+        : 'Check in wallet_status whether the credit went down; `again: true` buys it again.',
     },
     !isOpen,
   )

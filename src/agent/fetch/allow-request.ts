@@ -107,7 +107,7 @@ function unreadable(operation: Operation): ClientError {
   const taken = bodyTypesOf(operation).map(type => bodyWords[type])
   return new ClientError(
     'not-allowed',
-    `The body is not valid for this operation (${operation.summary}), so its price cannot be known. Send ${taken.join(' or ')} with each member of that call once.`,
+    `The body is not valid for this operation (${operation.summary}), so its price cannot be known. Send ${taken.join(' or ')} with only the fields of that operation, each once.`,
     { wasSent: false },
   )
 }

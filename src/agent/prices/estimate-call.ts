@@ -119,7 +119,7 @@ async function ofCall(
 async function ofTopUp({ policy, wallet }: PricingAgent, mostMicroUsd: MicroUsd): Promise<Estimate> {
   const { askAboveMicroUsd } = policy
   const isFirst = (await wallet?.status())?.asksNextPayment === true
-  const what = 'a payment of the wallet for as much credit'
+  const what = 'a payment for the same amount of credit'
   if (isFirst) return { what, mostMicroUsd, approval: 'needed', because: 'It is the first payment of this wallet.' }
   return mostMicroUsd > askAboveMicroUsd
     ? { what, mostMicroUsd, approval: 'needed', because: `It is more than ${displayUsd(askAboveMicroUsd)}.` }

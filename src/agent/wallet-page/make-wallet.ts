@@ -146,7 +146,7 @@ function loweredCaps(policy: Policy, caps: WalletChoice['caps']): Partial<Record
     const amount: MicroUsd = readUsdCap(`"${title}"`, caps[name])
     if (amount > policy[member])
       throw refusal(
-        `"${title}" is ${displayUsd(amount)}; the settings allow ${displayUsd(policy[member])}`,
+        `"${title}" is ${displayUsd(amount)}; the settings allow at most ${displayUsd(policy[member])}`,
         'Choose less',
       )
     if (amount < policy[member]) lowered[name] = caps[name]

@@ -89,10 +89,10 @@ const titles: Readonly<Record<CapInEffect['name'], string>> = {
 }
 
 const limited: Readonly<Record<Exclude<CapInEffect['name'], 'askAboveUsd'>, string>> = {
-  maxDayUsd: 'what goes to services as credit',
+  maxDayUsd: 'spent on credit at services',
   maxTotalUsd: 'since the journal began',
-  maxPaymentUsd: 'a top-up at most',
-  maxCallUsd: 'the most that a call may cost',
+  maxPaymentUsd: 'the largest top-up',
+  maxCallUsd: 'the highest price of a call',
 }
 
 const withoutApproval = (asksNextPayment: boolean): string =>

@@ -1,3 +1,4 @@
+import { lowered } from '#contract/errors/as-clause.ts'
 import { displayUntil } from '#contract/time.ts'
 import { type AnswerKept, type ApprovalRequest, ApprovalRequired } from '#toolkit/approval.ts'
 import { type Approval, type Approvals, approveCommand } from '#wallet/approvals/approvals.ts'
@@ -21,7 +22,7 @@ export function sayAnswer(answered: Approval, approvals: Pick<Approvals, 'asPend
   const until = displayUntil(expiresAtMs, nowMs)
   if (state !== 'approved') {
     const { howToApprove } = approvals.asPending(answered)
-    return `Denied: nothing was sent or charged. The same request is refused until ${until}; after that, it asks again. ${howToApprove} That reverses the denial.`
+    return `Denied: nothing was sent or charged. The same request is refused until ${until}; after that, you are asked again. To reverse the denial, ${lowered(howToApprove)}`
   }
   if (facts.kind === 'payee')
     return 'Approved: the wallet may pay this address, now and later, within the caps. The assistant can continue.'

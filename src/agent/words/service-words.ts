@@ -96,19 +96,19 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   UNKNOWN_ERROR: ['The service had an internal error.', 'Try again later.'],
   CHARGE_UNKNOWN: [
     'The service did the work, but could not reach its ledger to charge for it.',
-    'Compare the credit in wallet_status; `again: true` buys it again.',
+    'Check in wallet_status whether the credit went down; `again: true` buys it again.',
   ],
   IDEMPOTENCY_ANSWER_NOT_KEPT: [
     'The service did the work, but its answer was lost and not kept.',
-    'Compare the credit in wallet_status; `again: true` buys it again.',
+    'Check in wallet_status whether the credit went down; `again: true` buys it again.',
   ],
   IDEMPOTENCY_KEY_REUSED: [
     'The service already has a different request with this call’s idempotency key.',
-    'Compare the credit in wallet_status; `again: true` buys it again.',
+    'Check in wallet_status whether the credit went down; `again: true` buys it again.',
   ],
   LEDGER_UNREACHABLE: [
     'The service cannot reach its ledger.',
-    'Wait a minute, then compare the credit in wallet_status; `again: true` makes the call again.',
+    'Wait a minute, then check in wallet_status whether the credit went down; `again: true` makes the call again.',
   ],
   LEDGER_READ_ONLY: [
     'The service is checking its ledger and accepts no paid calls until that is done.',

@@ -21,6 +21,6 @@ export function transferEnd(transfer: Transfer): { happened: string; next: strin
   const until = validBeforeMs === null ? '' : ` It can still be settled until ${new Date(validBeforeMs).toISOString()}.`
   return {
     happened: `The chain does not have the transfer ${id} yet (${reason ?? 'no answer'}).${until}`,
-    next: 'Send the same amount to the same address again: it repeats the same signed transfer, never a second one. `farebox wallet status` shows its end.',
+    next: 'Send the same amount to the same address again: it repeats the same signed transfer, never a second one. `farebox wallet status` shows how it ended.',
   }
 }

@@ -95,8 +95,8 @@ const endOf = ({ state, decidedBy }: Approval): string =>
 const ends: Readonly<Record<Approval['state'], string>> = {
   pending: 'is pending',
   approved: 'is already approved',
-  denied: 'was denied, and the denial has expired: the same call asks again',
-  expired: 'expired without a decision: the same call asks again',
+  denied: 'was denied, and the denial has expired: the same call asks you again',
+  expired: 'expired without a decision: the same call asks you again',
 }
 
 async function agrees(

@@ -45,7 +45,7 @@ export const openRequestResult = (request: ApprovalRequest, tool: string, nowMs:
 export function declinedResult(approvalId: string, { untilMs, takesBack }: AnswerKept, nowMs: number): CallToolResult {
   const next = `Only the user can reverse this earlier, with \`${takesBack}\` in a terminal. Do not ask again unless the user wants to.`
   return waitingResult(
-    `The user denied this. Nothing was sent or charged. The same call is refused until ${displayUntil(untilMs, nowMs)}; after that, it asks again. ${next}`,
+    `The user denied this. Nothing was sent or charged. The same call is refused until ${displayUntil(untilMs, nowMs)}; after that, the user is asked again. ${next}`,
     { status: 'declined', approval_id: approvalId, next_step: next, expires_at: new Date(untilMs).toISOString() },
   )
 }

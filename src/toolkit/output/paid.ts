@@ -32,7 +32,7 @@ function warningOf({ notes = [], receiptProblem }: Paid): { warning?: string } {
   const problem =
     receiptProblem === undefined
       ? []
-      : [`${receiptProblem} It is kept. Tell the user, who can check it in wallet_receipts.`]
+      : [`${receiptProblem} The receipt is kept. Tell the user, who can check it in wallet_receipts.`]
   const sentences = [...notes, ...problem]
   return sentences.length > 0 ? { warning: sentences.join(' ') } : {}
 }
