@@ -58,7 +58,7 @@ export default defineTool({
     service_parameters: serviceParameters
       .optional()
       .describe('Web search, characters and other options of the service.'),
-    prompt_cache_key: z.string().optional().describe('Use the same one for calls that begin alike.'),
+    prompt_cache_key: z.string().optional().describe('The same key for calls that start the same.'),
     cache: z.boolean().optional().describe('true caches system and history.'),
     max_tokens: z.number().int().min(1).optional().describe('Also limits the cost.'),
     temperature: z.number().min(0).max(2).optional().describe('Higher varies more.'),

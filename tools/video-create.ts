@@ -40,7 +40,7 @@ export default defineTool({
       .boolean()
       .optional()
       .describe(
-        'true buys another; otherwise a repeat within 10 minutes returns the same job until its file is saved.',
+        'true pays for another; otherwise a repeat within 10 minutes returns the same job until its file is saved.',
       ),
   }),
   modelType: 'video',

@@ -28,4 +28,4 @@ export async function imageSource(files: FileStore, source: string): Promise<str
 export const previewArgument = z.boolean().optional()
 
 /** For paid tools: without it, a repeat after a lost answer returns what was bought then. */
-export const againArgument = z.boolean().optional().describe('true buys another even after a lost answer.')
+export const againArgument = z.boolean().optional().describe('true pays again, even if an answer was lost.')
