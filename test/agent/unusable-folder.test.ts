@@ -24,7 +24,7 @@ afterEach(async () => {
 const told = {
   name: 'ToolFailure',
   facts: {
-    happened: expect.stringContaining('agent.db cannot be used: a file is in the place of the folder.'),
+    happened: expect.stringContaining('agent.db cannot be used: there is a file where the folder should be.'),
     charged: 0n,
     next: expect.stringContaining('set FAREBOX_DATA to another folder'),
   },

@@ -81,7 +81,7 @@ export const assistantMistakes: readonly Mistake[] = [
   }),
   usage('wallet dney', '`dney`', '`deny`', '`farebox wallet --help`'),
   usage('wallet send', 'Give an address', null, '--help'),
-  fails('wallet send 0x12 5', 'not an address', '40 hexadecimal digits', 'copy it whole', {
+  fails('wallet send 0x12 5', 'not an address', '40 hexadecimal digits', 'copy the whole address', {
     env: walletDir,
     answers: [],
     before: withWallet,

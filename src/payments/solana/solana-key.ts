@@ -21,7 +21,7 @@ export class SolanaKey {
     this.#key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
     const publicBytes = Buffer.from(createPublicKey(this.#key).export({ format: 'jwk' }).x ?? '', 'base64url')
     if (!publicBytes.equals(bytes.subarray(seedBytes))) {
-      throw new Error('The two halves of a Solana key do not belong together; copy it whole.')
+      throw new Error('The two halves of the Solana key do not match; copy the whole key.')
     }
     this.address = encodeBase58(publicBytes)
   }

@@ -135,7 +135,7 @@ export function solanaKeyFrom(text: string): SolanaKey {
   if (!bytes) throw badSolanaKey('is not a Solana key')
   const key = new SolanaKey(bytes.subarray(0, seedBytes))
   if (encodeBase58(bytes.subarray(seedBytes)) === key.address) return key
-  throw badSolanaKey('has two halves that do not belong together')
+  throw badSolanaKey('has two halves that do not match')
 }
 
 /** In the form that wallets import; only for `farebox wallet export`. */

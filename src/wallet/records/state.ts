@@ -88,9 +88,9 @@ const folderReasons: Readonly<Record<string, string>> = {
   EPERM: 'this user may not write there',
   EROFS: 'the disk is read-only',
   ENOSPC: 'the disk is full',
-  EEXIST: 'a file is in the place of the folder',
-  ENOTDIR: 'a file is in the place of the folder',
-  ENOENT: 'the system creates no folder there',
+  EEXIST: 'there is a file where the folder should be',
+  ENOTDIR: 'there is a file where the folder should be',
+  ENOENT: 'the system cannot create a folder there',
 }
 
 const folderFixes: Readonly<Record<string, string>> = { EROFS: 'Make it writable', ENOSPC: 'Free some space' }

@@ -35,7 +35,7 @@ function railFor(text: string): Rail {
   if (!isEvmAddress(text) && !isSolanaAddress(text))
     throw refusal(
       'This is not an address on Base or Solana.',
-      'Give 0x and 40 hexadecimal digits, or a Solana address in base58; copy it whole.',
+      'Give 0x and 40 hexadecimal digits, or a Solana address in base58; copy the whole address.',
     )
   const known = knownNetworks.find(({ network }) => network.startsWith(`${namespaceOf(text)}:`))
   if (!known) throw new TypeError('No network is known for this address.')
