@@ -28,12 +28,12 @@ export async function fundFromFaucet(request: FaucetRequest): Promise<Funded> {
   if (address.startsWith('0x')) return fundOnEvm(request)
   if (decodeBase58(address, SOLANA_ADDRESS_BYTES)) return fundOnSolana(request)
   throw new LocalChainError(
-    'That is not an address; give 0x and 40 hexadecimal digits, or a Solana address in base58, copied whole.',
+    'That is not an address. Give 0x and 40 hexadecimal digits, or a Solana address in base58; copy the whole address.',
   )
 }
 
 /** The words that `up` prints once it is serving. */
-const whichFolder = 'use --data with the folder of the running farebox up, which it printed ("Everything is kept in").'
+const whichFolder = 'use --data with the folder that `farebox up` printed ("Everything is kept in").'
 
 const SOLANA_ADDRESS_BYTES = 32
 
@@ -42,7 +42,7 @@ async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest)
   const chain = await findChain(solana, folder)
   if (!chain) {
     throw new LocalChainError(
-      `No local Solana chain runs in ${folder.path}; ${whichFolder} There is one if litesvm is installed.`,
+      `No local Solana chain is running in ${folder.path}; ${whichFolder} There is one if litesvm is installed.`,
     )
   }
   return { address, ...(await mintLocalUsdc(loopbackUrl(chain.port), address, amountMicroUsd)) }
@@ -50,13 +50,13 @@ async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest)
 
 async function fundOnEvm({ dataDir, address, amountMicroUsd }: FaucetRequest): Promise<Funded> {
   if (!isAddress(address)) {
-    throw new LocalChainError('That is not an EVM address; give 0x and 40 hexadecimal digits, copied whole.')
+    throw new LocalChainError('That is not an EVM address. Give 0x and 40 hexadecimal digits; copy the whole address.')
   }
   const to = getAddress(address)
   const folder = chainFolderOf(dataDir)
   const chain = await findChain(anvil, folder)
   if (!chain) {
-    throw new LocalChainError(`No local chain runs in ${folder.path}; ${whichFolder}`)
+    throw new LocalChainError(`No local chain is running in ${folder.path}; ${whichFolder}`)
   }
   const client = connectChain(loopbackUrl(chain.port))
   const transaction = await mintUsdc(client, to, amountMicroUsd)

@@ -25,7 +25,7 @@ test.each([
     'no running chain',
     newAccount().address,
     1n,
-    /No local chain runs in .*; use --data with the folder of the running farebox up/,
+    /No local chain is running in .*; use --data with the folder that `farebox up` printed/,
   ],
 ])('%s is told in a sentence', async (_what, address, amountMicroUsd, sentence) => {
   const dataDir = await temporaryDataDir()

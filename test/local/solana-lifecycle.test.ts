@@ -155,7 +155,7 @@ test('the faucet mints on the running chain of a folder, beside its owner, each 
   await chain.stop()
   const late = fundFromFaucet({ dataDir, address: someone, amountMicroUsd: 1n })
   await expect(late).rejects.toThrow(
-    /No local Solana chain runs in .*; use --data with the folder of the running farebox up/,
+    /No local Solana chain is running in .*; use --data with the folder that `farebox up` printed/,
   )
   const nowhere = fundFromFaucet({ dataDir, address: `${someone}1`, amountMicroUsd: 1n })
   await expect(nowhere).rejects.toThrow(/not an address; give 0x .* or a Solana address in base58/)

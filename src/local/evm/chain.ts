@@ -139,14 +139,14 @@ export interface Staked {
 /** Stakes test tokens for an address on a data folder's running local chain. Throws `LocalChainError`. */
 export async function stakeLocally({ dataDir, address, amount }: StakeRequest): Promise<Staked> {
   if (!isAddress(address)) {
-    throw new LocalChainError('That is not an EVM address; give 0x and 40 hexadecimal digits, copied whole.')
+    throw new LocalChainError('That is not an EVM address. Give 0x and 40 hexadecimal digits; copy the whole address.')
   }
   const staker = getAddress(address)
   const folder = chainFolderOf(dataDir)
   const chain = await findChain(anvil, folder)
   if (!chain) {
     throw new LocalChainError(
-      `No local chain runs in ${folder.path}; give the folder of the running farebox up with --data.`,
+      `No local chain is running in ${folder.path}; give the folder of the running \`farebox up\` with --data.`,
     )
   }
   const client = connectChain(loopbackUrl(chain.port))

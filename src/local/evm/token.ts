@@ -75,7 +75,7 @@ export async function mintTokens(
 ): Promise<`0x${string}`> {
   if (amount <= 0n || amount > MINT_MICRO_USD) {
     throw new LocalChainError(
-      `The local chain mints between 0.000001 and ${MINT_MICRO_USD / 1_000_000n} USD at once; choose an amount in that range.`,
+      `The local chain mints between 0.000001 and ${MINT_MICRO_USD / 1_000_000n} USD at a time; choose an amount in that range.`,
     )
   }
   return asMinter(client, () =>
