@@ -202,7 +202,7 @@ const sentences: Readonly<Record<string, (path: string) => [sentence: string, ne
   ENOTDIR: path => [`${fileAbove(path)} is a file, but must be a folder.`, `Move it away, ${otherFolder}`],
   EROFS: path => [`${path} is on a read-only disk.`, `Make it writable, ${otherFolder}`],
   ENOSPC: path => [`The disk of ${path} is full.`, `Free some space, ${otherFolder}`],
-  'no new folders': path => [`The system creates no folder at ${path}.`, `Check the path, ${otherFolder}`],
+  'no new folders': path => [`The system cannot create a folder at ${path}.`, `Check the path, ${otherFolder}`],
 }
 
 /** The path's own parent that is a file instead of a folder. */

@@ -41,9 +41,9 @@ list shows customers with their balance and what they spent between two days. sh
 keys, limits that were hit, and the latest requests. create adds a customer without credit or key; \`farebox keys create
 --account\` creates a key. rename changes the name, the e-mail or the note. credit adds credit and prints an id; if you repeat
 it with that \`--id\`, nothing more is added. refund returns the whole charge of a request, once. suspend ends running calls
-within seconds, at their next renewal, and refuses new ones with 403. resume lets a suspended customer call again. limit gives
-a customer the rate limits of a plan. log prints who did what and why, newest first. CUSTOMER is an id, a name, an e-mail, a
-wallet or a key id. Days are UTC.
+within seconds, and refuses new ones with 403. resume lets a suspended customer call again. limit gives a customer the rate
+limits of a plan. log prints who did what and why, newest first. CUSTOMER is an id, a name, an e-mail, a wallet or a key id.
+Days are UTC.
 
   --search TEXT  part of a name, an e-mail, a note or an id; a whole wallet address or key id
   --suspended    only suspended customers

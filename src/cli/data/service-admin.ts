@@ -107,7 +107,7 @@ export async function askService(service: AdminRecord, path: string, body: unkno
   const origin = await provenOrigin(service)
   if (origin === null)
     throw new CliError(
-      `Another program answers at ${service.url}, the address of the service of this folder. It was sent nothing.`,
+      `Another program answers at ${service.url}, the address of the service of this folder. Nothing was sent to it.`,
       'End that program and restart the service, then try again.',
     )
   const response = await send(service.token, `${origin}${path}`, body).catch(error => {
@@ -230,7 +230,7 @@ async function folderTaken(folder: DataFolder, running: AdminRecord | null): Pro
 /** After a crash and a restart of the machine, the record's process number belongs to any program. */
 export const mayServe = ({ root, admin }: DataFolder, { pid, url }: AdminRecord): CliError =>
   new CliError(
-    `The service of ${root} may still run: there is a process ${pid}, but the service does not answer at ${url}.`,
+    `The service of ${root} may still be running: process ${pid} exists, but the service does not answer at ${url}.`,
     `If process ${pid} is farebox, stop it. If it is another program, remove ${admin}. Then try again.`,
   )
 

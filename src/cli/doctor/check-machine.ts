@@ -49,7 +49,11 @@ function imageFormats(): Finding {
 function packages({ packages: names, neededFor }: Wanted): Finding {
   const missing = names.filter(each => !isInstalled(each))
   if (!missing.length) return ok('packages', `${neededFor}: ${names.join(', ')}.`)
-  return broken('packages', `${neededFor} lacks ${missing.join(', ')}.`, `npm install ${missing.join(' ')}`)
+  return broken(
+    'packages',
+    `${neededFor} needs packages that are not installed: ${missing.join(', ')}.`,
+    `npm install ${missing.join(' ')}`,
+  )
 }
 
 const ofEngines: Readonly<Record<string, Wanted>> = {
