@@ -125,7 +125,7 @@ function ActDialog({ name, customer, done, close }: ActDialogProps): JSX.Element
       <label>
         {isWhyNeeded ? 'Reason' : 'Reason, if any'} <input name="reason" required={isWhyNeeded} maxLength={500} />
       </label>
-      {name === 'suspend' && <p class="quiet">Running calls end at their next renewal; new ones are refused.</p>}
+      {name === 'suspend' && <p class="quiet">Running calls end within seconds; new ones are refused.</p>}
     </DialogForm>
   )
 }

@@ -24,7 +24,7 @@ export function OneCustomerPage(): JSX.Element {
         <a href="/customers">All customers</a>
       </p>
       <RefusedNote refused={page.problem.value} />
-      {shown ? <Sections page={shown} refresh={page.refresh} /> : <p class="quiet">Reading the customer…</p>}
+      {shown ? <Sections page={shown} refresh={page.refresh} /> : <p class="quiet">Loading the customer…</p>}
     </>
   )
 }

@@ -40,7 +40,7 @@ export function OverviewPage(): JSX.Element {
         </label>
       </p>
       <RefusedNote refused={overview.problem.value} />
-      {shown ? <Figures overview={shown} /> : <p class="quiet">Reading the ledger…</p>}
+      {shown ? <Figures overview={shown} /> : <p class="quiet">Loading the overview…</p>}
       <LiveSection />
     </>
   )

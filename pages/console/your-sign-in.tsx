@@ -41,7 +41,7 @@ export function YourSignInPage(): JSX.Element {
       <h2 class="title">Passkeys</h2>
       <p>
         {seen.passkeys.length > 0
-          ? 'They sign you in without a terminal, and confirm actions that cannot be undone.'
+          ? 'They sign you in without a terminal, and confirm sensitive actions.'
           : 'A passkey signs you in again without a terminal.'}
       </p>
       <Passkeys passkeys={seen.passkeys} remove={passkey => (open.value = passkey)} />

@@ -75,7 +75,7 @@ export function SlowNote(): JSX.Element {
 /** Shown until a session is open. */
 export const Opening = (): JSX.Element => (
   <main>
-    <p class="quiet">Opening this page…</p>
+    <p class="quiet">Loading this page…</p>
     <SlowNote />
   </main>
 )

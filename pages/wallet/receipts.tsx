@@ -129,7 +129,7 @@ export function Receipts({ data }: { data: WalletData }): JSX.Element {
           />
         </>
       ) : (
-        <p class="quiet">Reading the receipts…</p>
+        <p class="quiet">Loading the receipts…</p>
       )}
       <details>
         <summary>What the checks mean</summary>

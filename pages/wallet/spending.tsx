@@ -31,7 +31,7 @@ export function SpendingReport({ data }: { data: WalletData }): JSX.Element {
         <span class="quiet">Days are UTC.</span>
       </p>
       <RefusedNote refused={data.spending.problem.value} />
-      {spending ? <Report spending={spending} /> : <p class="quiet">Reading the receipts…</p>}
+      {spending ? <Report spending={spending} /> : <p class="quiet">Loading the receipts…</p>}
     </section>
   )
 }

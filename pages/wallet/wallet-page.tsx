@@ -55,7 +55,7 @@ export function WalletPage(): JSX.Element {
             </footer>
           </>
         ) : (
-          pageEnd.value === null && <p class="quiet">Reading the wallet…</p>
+          pageEnd.value === null && <p class="quiet">Loading the wallet…</p>
         )}
       </main>
     </>

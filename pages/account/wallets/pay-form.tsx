@@ -89,7 +89,9 @@ export function PayForm({ terms, offers, clock }: Props): JSX.Element {
         labels={fitting.map(({ name, hint }) => `${name} (${hint})`)}
       />
       {fitting.length === 0 && (
-        <p>This browser has no wallet for {offer?.on.name}. Choose another network, or install one.</p>
+        <p>
+          This browser has no wallet for {offer?.on.name}. Choose another network, or install a wallet for this one.
+        </p>
       )}
       <Amount
         text={text.value}

@@ -113,9 +113,9 @@ async function evmPayload({ wallet, address }: Payer & { kind: 'evm' }, { offer,
   const { on, requirement } = offer
   const chainId = chainNumber(offer)
   if (!(await hasAccount(wallet, address)))
-    throw new WalletRefusal('The wallet switched to another account.', 'Nothing was signed. Begin again.')
+    throw new WalletRefusal('The wallet switched to another account.', 'Nothing was signed. Start again.')
   if ((await chainOf(wallet)) !== chainId)
-    throw new WalletRefusal(`The wallet switched away from ${on.name}.`, 'Nothing was signed. Begin again.')
+    throw new WalletRefusal(`The wallet switched away from ${on.name}.`, 'Nothing was signed. Start again.')
   const nonce = crypto.getRandomValues(new Uint8Array(32))
   const authorization: Authorization = {
     from: address,

@@ -42,7 +42,7 @@ async function payer(body: object, account: string, { sessions }: RouteContext):
 
 async function draft(body: object, { payments, log }: RouteContext): Promise<Draft> {
   const order = DraftOrder.safeParse(body).data
-  if (!order) throw new PageRefusal(400, 'The payment cannot be prepared from these values.', 'Begin again.')
+  if (!order) throw new PageRefusal(400, 'The payment cannot be prepared from these values.', 'Start again.')
   const amount = microUsd(BigInt(order.amount))
   if (amount < smallestTopUpMicroUsd || amount > largest) {
     const range = `from ${displayUsd(smallestTopUpMicroUsd)} to ${displayUsd(largest)}`
