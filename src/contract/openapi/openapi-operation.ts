@@ -120,7 +120,7 @@ const statusWords: Readonly<Record<number, string>> = {
 
 function descriptionOf({ answer }: Operation, status: number): string {
   if (status !== 200) return statusWords[status] ?? 'The request was refused'
-  if (answer.events) return 'Done. In a stream each event is one such chunk, and `data: [DONE]` is the last'
+  if (answer.events) return 'Done. In a stream, each event is one such chunk, and the last is `data: [DONE]`'
   return typeof answer.bytes === 'string' ? 'The progress, or the finished file' : 'Done'
 }
 

@@ -84,7 +84,7 @@ const AssistantMessage = z
     ({ content, tool_calls: calls }) => typeof content === 'string' || Array.isArray(content) || Array.isArray(calls),
     {
       path: ['content'],
-      message: 'A message of the assistant must have `content` or `tool_calls`',
+      message: 'An assistant message must have `content` or `tool_calls`',
     },
   )
 
@@ -282,7 +282,7 @@ export const createChatCompletion = defineOperation({
   method: 'POST',
   path: '/chat/completions',
   tag: 'Chat',
-  summary: 'Answer a conversation; compatible with OpenAI clients, streamed on request',
+  summary: 'Reply to a conversation; compatible with OpenAI clients, streamed on request',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'text',

@@ -58,7 +58,7 @@ export const getRateLimitLog = defineOperation({
   path: '/api_keys/rate_limit_logs',
   aliasPath: '/api_keys/rate_limits/log',
   tag: 'API Keys',
-  summary: 'The caller’s last requests that reached a limit',
+  summary: 'The caller’s latest requests that hit a limit',
   auth: ['apiKey', 'wallet'],
   charge: 'free',
   limit: 'read',

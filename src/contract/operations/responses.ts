@@ -163,7 +163,7 @@ export const createResponse = defineOperation({
   method: 'POST',
   path: '/responses',
   tag: 'Responses',
-  summary: 'Answer a conversation in the form of OpenAI’s Responses; nothing is stored (alpha)',
+  summary: 'Reply to a conversation in the form of OpenAI’s Responses; nothing is stored (alpha)',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'text',
