@@ -73,7 +73,7 @@ export class YamlFile {
       // Throws for an alias within the value that it names: reading such a value would never end.
       JSON.stringify(this.value)
     } catch {
-      throw new ConfigRefused([atStart('The file’s aliases do not resolve, or are too many.')])
+      throw new ConfigRefused([atStart('The file’s aliases do not resolve, or there are too many of them.')])
     }
   }
 

@@ -87,7 +87,7 @@ function answerTaken(taken: Exclude<Taken, { state: 'ours' | 'no-account' }>, ke
   if (taken.answer) return giveAgain(taken.answer, taken.request, keyed)
   throw answerNotKept({
     error:
-      'The request with this key was completed and charged, but its answer was not kept, because it or the day’s answers were too large; use a new key for a new request.',
+      'The request with this key was completed and charged, but its answer was not kept: it was too large, or the account had stored too many answers that day. Use a new key for a new request.',
     code: 'IDEMPOTENCY_ANSWER_NOT_KEPT',
   })
 }
