@@ -106,7 +106,7 @@ export class AccountHandler {
     const session = isChallenge ? null : await this.#sessionOf(request, address)
     // Guesses from an address do not sign out others behind that address.
     if (session && !proof) return this.#run(name, body, session)
-    if (wrongWait > 0) return mustWait(wrongWait, 'Too many wrong sign-ins came from this address.')
+    if (wrongWait > 0) return mustWait(wrongWait, 'There were too many failed sign-ins from this address.')
     if (isChallenge) return sendJson(200, await walletChallenge(body, this.#context))
     if (proof) return this.#begin(proof, { body, address, former: session })
     return hasOnlyKey(this.#cookie.of(request), request)

@@ -127,7 +127,8 @@ export class ConsoleHandler {
   /** Behind a proxy all browsers share its address, so guesses there must not keep a right link from working. */
   #refuseLink(address: string): Response {
     const waitSeconds = this.#wrong.waitSeconds(address, this.#now())
-    if (waitSeconds > 0) return refused(429, 'Too many wrong links came from this address.', nextStep, waitSeconds)
+    if (waitSeconds > 0)
+      return refused(429, 'Too many invalid links were opened from this address.', nextStep, waitSeconds)
     this.#wrong.count(address, this.#now())
     return refused(410, 'This link was already used, or has expired.', nextStep)
   }

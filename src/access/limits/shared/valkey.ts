@@ -54,7 +54,7 @@ export class Valkey {
    * the address is invalid.
    */
   static async open({ url, onTrouble, onReady }: ValkeyOptions): Promise<Valkey> {
-    const { createClient } = await optionalPackage<Package>('redis', 'What processes share of their limits')
+    const { createClient } = await optionalPackage<Package>('redis', 'Sharing limits between processes')
     const options = {
       disableOfflineQueue: true,
       commandsQueueMaxLength: commandsInFlight,
