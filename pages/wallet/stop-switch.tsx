@@ -48,7 +48,7 @@ export function StopSwitch({ wallet, data }: Props): JSX.Element | null {
           }}
           submit={form => data.send('POST /api/start', { passphrase: String(form.get('passphrase') ?? '') })}
         >
-          <p>All processes on this journal can sign and pay again, within the caps. Paused refills resume.</p>
+          <p>All processes that use this journal can sign and pay again, within the caps. Paused refills resume.</p>
           {wallet.needsPassphrase && <PassphraseField />}
         </DialogForm>
       )}

@@ -146,7 +146,7 @@ function deciding({ ownerWallet, place, by, ...rest }: WalletPageOptions): Recor
     },
     async 'POST /api/stop'(): Promise<Notice> {
       await ownerWallet.stop(by)
-      return { said: 'Stopped: no process on this journal signs or sends anything.' }
+      return { said: 'Stopped: no process that uses this journal signs or sends anything.' }
     },
     async 'POST /api/start'({ body }): Promise<Notice> {
       const { passphrase } = body as Partial<PageForms['POST /api/start']>
@@ -154,7 +154,7 @@ function deciding({ ownerWallet, place, by, ...rest }: WalletPageOptions): Recor
       if (await ownerWallet.isGuarded()) await ownerWallet.proveOwner(typeof passphrase === 'string' ? passphrase : '')
       await ownerWallet.start()
       return {
-        said: asTyped('Started. A file `stop` in a data folder still stops the processes on that folder.', place),
+        said: asTyped('Started. A file `stop` in a data folder still stops the processes that use that folder.', place),
       }
     },
   }

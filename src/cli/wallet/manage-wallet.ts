@@ -113,7 +113,7 @@ export async function stopWallet(args: readonly string[], io: CommandIo): Promis
     values.data,
     async ownerWallet => {
       await ownerWallet.stop(byPerson())
-      io.output.print('Stopped: no process on this journal signs or sends anything.')
+      io.output.print('Stopped: no process that uses this journal signs or sends anything.')
       return 0
     },
     { takesAnyVariable: true },
@@ -128,7 +128,7 @@ export async function startWallet(args: readonly string[], io: CommandIo): Promi
   return withOwnerWallet(io, values.data, async ownerWallet => {
     await confirmOwner(io, ownerWallet)
     await ownerWallet.start()
-    io.output.print('Started. A file `stop` in a data folder still stops the processes on that folder.')
+    io.output.print('Started. A file `stop` in a data folder still stops the processes that use that folder.')
     return 0
   })
 }

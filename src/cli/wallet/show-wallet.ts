@@ -160,7 +160,9 @@ function refillFacts({ refill }: Status): Fact[] {
 
 function stoppedFacts({ isStopped, stop }: Status): Fact[] {
   if (stop)
-    return [['', `stopped for all processes on this journal by ${stop.by}, ${new Date(stop.atMs).toISOString()}`]]
+    return [
+      ['', `stopped for all processes that use this journal, by ${stop.by}, ${new Date(stop.atMs).toISOString()}`],
+    ]
   return isStopped ? [['', 'stopped by the file `stop` in the data folder']] : []
 }
 
