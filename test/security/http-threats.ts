@@ -112,7 +112,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G9',
-    threat: 'leaving a stream at any event',
+    threat: 'disconnecting from a stream at any event',
     answer: 'the engine continues unread for up to 30 s, and its work is charged',
     shownBy: [
       shown(

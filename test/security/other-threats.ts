@@ -153,7 +153,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S2',
-    threat: 'leaving a stream early to avoid paying',
+    threat: 'disconnecting from a stream early to avoid paying',
     answer: 'the engine continues unread; the call is charged by its usage, or by what it generated within 30 s',
     shownBy: [
       shown(
@@ -233,7 +233,7 @@ export const otherThreats: readonly Threat[] = [
   {
     id: 'S10',
     threat: 'a client that reads nothing and keeps its connection open',
-    answer: 'treated as a caller who left, after a few minutes',
+    answer: 'treated as a caller who disconnected, after a few minutes',
     shownBy: [shown('service/bodies.test.ts', 'S10, G7: a reader who stalls')],
   },
   {

@@ -72,7 +72,7 @@ export class UnreadCalls {
     const nowMs = this.#clock.now()
     throw tooManyUnread(
       {
-        error: `${own} calls of this account are still running after their callers left. Wait until some of them end, then try again.`,
+        error: `${own} calls of this account are still running after their callers disconnected. Wait until some of them end, then try again.`,
         code: 'TOO_MANY_UNREAD_CALLS',
       },
       retryAfterHeaders(nowMs + unreadRetryMs, nowMs, 'user'),

@@ -80,7 +80,7 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
   ],
   X402_CONCURRENCY_LIMIT: ['Too many requests of this wallet are in flight.', 'Wait until they end, then try again.'],
   TOO_MANY_UNREAD_CALLS: [
-    'Too many calls of this account are still running after their callers left.',
+    'Too many calls of this account are still running after their callers disconnected.',
     'Wait a few seconds, then try again.',
   ],
   BODIES_FULL: ['Too many large requests are in flight.', 'Try again later, with fewer at the same time.'],

@@ -115,7 +115,7 @@ function ofMessage(incoming: IncomingMessage, limit: number, arrived: Arrived): 
       }
     }
     const onEnd = () => end(() => resolve(Buffer.concat(chunks)))
-    const onBreak = () => end(() => reject(new Error('The caller left before the body was complete.')))
+    const onBreak = () => end(() => reject(new Error('The caller disconnected before the body was complete.')))
     function end(settle: () => void): void {
       incoming.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak)
       settle()
