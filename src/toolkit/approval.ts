@@ -84,7 +84,7 @@ export class ApprovalRequired extends Error {
 
   constructor(request: ApprovalRequest) {
     const { kind, summary, why, approvalId, expiresAtMs, howToApprove } = request
-    const states = kind === 'consent' ? ` Approving states: ${Object.values(attestations).join(' ')}` : ''
+    const states = kind === 'consent' ? ` By approving, the user states: ${Object.values(attestations).join(' ')}` : ''
     super(
       `The user has to approve: ${summary}. ${why}${states} The request is open until ${displayTime(expiresAtMs)} (${approvalId}). ${howToApprove}`,
     )
@@ -144,7 +144,11 @@ export function isApproved(answer: ApprovalDecision): boolean {
 /** What an approval declares on the user's behalf, word for word. */
 const statementsOf = ({ kind }: ApprovalRequest): string[] =>
   kind === 'consent'
-    ? ['', 'Approving makes these three statements:', ...Object.values(attestations).map(statement => `- ${statement}`)]
+    ? [
+        '',
+        'By approving, you make these three statements:',
+        ...Object.values(attestations).map(statement => `- ${statement}`),
+      ]
     : []
 
 const policyOf = (request: ApprovalRequest): string[] =>

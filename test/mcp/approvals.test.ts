@@ -34,7 +34,7 @@ About the policy: https://docs.example/consent
 ${policyText}
 >>>> end of full policy of demo
 
-Approving makes these three statements:
+By approving, you make these three statements:
 - I have read the policy above and agree to its terms and privacy rules.
 - I have the legal right to use this media, or the consent of everyone shown in it.
 - I know that the media will be screened.
