@@ -79,7 +79,7 @@ export const settings: readonly Setting[] = [
   cap(
     'max_payment_usd',
     'FAREBOX_MAX_PAYMENT_USD',
-    'Maximum of one payment (USD)',
+    'Maximum per payment (USD)',
     'The wallet refuses larger payments. A top-up is at least 5 USD.',
     defaultCaps.maxPaymentUsd,
   ),
@@ -93,14 +93,14 @@ export const settings: readonly Setting[] = [
   cap(
     'max_total_usd',
     'FAREBOX_MAX_TOTAL_USD',
-    'Maximum of all payments together (USD)',
+    'Maximum in total (USD)',
     'The wallet pays nothing more until you raise this.',
     defaultCaps.maxTotalUsd,
   ),
   cap(
     'max_call_usd',
     'FAREBOX_MAX_CALL_USD',
-    'Maximum price of one call (USD)',
+    'Maximum price per call (USD)',
     'A more expensive call is refused.',
     defaultCaps.maxCallUsd,
   ),
