@@ -67,7 +67,7 @@ ${body}
 
 const failureTitles: Readonly<Record<number, string>> = {
   404: 'Page not found',
-  405: 'Wrong request',
+  405: 'Method not allowed',
   429: 'Too many requests',
 }
 

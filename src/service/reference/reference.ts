@@ -63,7 +63,7 @@ export class Reference {
       'Inference API',
       html`<h1>Inference API</h1>
 <p>${info.description}</p>
-<p>Base URL: <code>${baseUrl(this.#source)}</code>. The same for code generators: <a href="${basePath}/openapi.yaml">openapi.yaml</a> (OpenAPI 3.0).</p>
+<p>Base URL: <code>${baseUrl(this.#source)}</code>. For code generators: <a href="${basePath}/openapi.yaml">openapi.yaml</a> (OpenAPI 3.0).</p>
 ${this.#gettingStarted()}
 ${tags.map(({ name, description }) => this.#section(name, description))}
 ${policies.length > 0 ? policyList(policies) : html``}`,
