@@ -281,7 +281,7 @@ function ChangeDialog({ row, done, close }: RowDialogProps): JSX.Element {
   return (
     <DialogForm title="Change this key" action="Change" submit={submit} close={close}>
       <p>
-        <code>{prefix}…</code> keeps its secret and what it has spent.
+        <code>{prefix}…</code> itself and its recorded spending stay the same.
       </p>
       <p>
         <label>

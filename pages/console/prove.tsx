@@ -73,7 +73,7 @@ function OpenDialog({ done }: { done(isProven: boolean): void }): JSX.Element {
       {hasNone && (
         <p>
           You have no passkey at this address, and no password: open a new link from <code>farebox console</code> in
-          this browser, then do it again.
+          this browser, then try again.
         </p>
       )}
     </DialogForm>

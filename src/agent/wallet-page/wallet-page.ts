@@ -238,7 +238,7 @@ function unlockHtml({ lockedWallet }: OpenAgent, formToken: string, notice: stri
 <form method="post" action="answer" autocomplete="off">
 ${tokenHtml(formToken)}
 ${userName}
-<p>The keys of <code>${escaped(lockedWallet ?? '')}</code> are encrypted. The passphrase stays in this assistant’s server until it ends.</p>
+<p>The keys of <code>${escaped(lockedWallet ?? '')}</code> are encrypted. The passphrase stays in the memory of farebox until your assistant stops it.</p>
 <label class="field wide">Passphrase<input type="password" name="passphrase" autocomplete="current-password" required></label>
 <p class="buttons"><button>Unlock it</button></p>
 </form>`,
