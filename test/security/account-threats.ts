@@ -127,7 +127,7 @@ export const accountThreats: readonly Threat[] = [
   },
   {
     id: 'C14',
-    threat: 'wallets by the thousand, which cost nothing to create, that each begin a session',
+    threat: 'thousands of wallets, which cost nothing to create, that each begin a session',
     answer: '429 after twenty without an account in a minute from one address; a wallet that has paid still signs in',
     shownBy: [
       shown(

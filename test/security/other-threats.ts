@@ -133,8 +133,8 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A12',
-    threat: 'another program at the address of a service that was killed, which an operator’s command asks',
-    answer: 'it gets neither the token nor the command, and its answer is not believed',
+    threat: 'an operator’s command that reaches another program at the address of a killed service',
+    answer: 'that program gets neither the token nor the command, and its answer is ignored',
     shownBy: [
       shown('cli/data-folder.test.ts', 'A12: another program at the address of a service that was killed'),
       shown(
@@ -165,7 +165,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S3',
-    threat: 'making a model generate a lot that is not text, or a cheap beginning before an expensive end',
+    threat: 'making a model generate much that is not text, or begin cheaply and end expensively',
     answer: 'counted and charged like text',
     shownBy: [
       shown(

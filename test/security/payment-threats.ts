@@ -181,7 +181,7 @@ export const paymentThreats: readonly Threat[] = [
   },
   {
     id: 'X15',
-    threat: 'bad signatures by the thousand, or a wallet’s contract that is called to check one',
+    threat: 'thousands of bad signatures, or a wallet’s contract that is called to check one',
     answer:
       'no request to the node; an address is blocked after 21 checks; contracts are off by default, and limited in gas',
     shownBy: [
