@@ -81,7 +81,7 @@ const sections: readonly Section[] = [
   {
     name: 'endure',
     title: 'Endurance',
-    text: 'Each row has its own service. Memory and resources after the full load are compared with those after a warm-up of one minute. In the first three rows, callers stop reading, read slowly, or leave while their streams run. The engine then continues until the service ends it, and every call must be charged once.',
+    text: 'Each row has its own service. Memory and resources after the full load are compared with those after a warm-up of one minute. In the first three rows, callers stop reading, read slowly, or disconnect while their streams run. The engine then continues until the service ends it, and every call must be charged once.',
     rest: [
       'Most of the resident memory is V8’s heap of the main thread, which V8 sizes by the machine’s memory: in a run of four minutes it had 299 MB reserved and 67 MB in use. An earlier run, before the young generation of the ledger’s writer thread was bounded, ended with 2.24 times the resident memory after its warm-up. To bound the main thread’s heap too, set `NODE_OPTIONS=--max-semi-space-size=16`.',
     ],
