@@ -232,7 +232,7 @@ export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promi
         if (!(error instanceof Error) || error.name !== 'OperatorRefused') throw error
         throw new CliError(
           error.message,
-          '`farebox customers list` shows the customers, and `farebox usage` what they bought.',
+          '`farebox customers list` shows the customers, and `farebox customers show CUSTOMER` their latest requests.',
         )
       })
     },

@@ -134,7 +134,7 @@ function whetherThere({ status, reason, body }: HttpAnswer, baseUrl: string, isN
   return broken(
     check,
     `${baseUrl}${isNamed ? '' : `${why},`} answers ${status}, so it is not a service with this API.`,
-    'Check FAREBOX_BASE_URL; it ends in /api/v1.',
+    'Check FAREBOX_BASE_URL; it usually ends in /api/v1.',
   )
 }
 

@@ -142,17 +142,16 @@ function starting({ service, isInKeychain, passphraseFile }: NewWallet): string 
  * Fetches a service's top-up offer (brief §4.1: a POST without a payment is answered with 402). Follows no redirect.
  */
 export async function readOffer(serviceUrl: string): Promise<readonly PaymentOption[]> {
-  const url = `${serviceUrl.replace(/\/+$/, '')}/x402/top-up`
-  const text = await fetchOffer(url)
+  const text = await fetchOffer(serviceUrl)
   const json = parseJson(text, 16)
   const offer = TopUpRequired.safeParse(json.ok ? json.value : undefined)
   if (offer.success) return offer.data.accepts
-  throw new CliError(`${url} is not a service with this API.`, 'Check the address; it ends in /api/v1.')
+  throw new CliError(`${serviceUrl} is not a service with this API.`, 'Check the address; it usually ends in /api/v1.')
 }
 
-async function fetchOffer(url: string): Promise<string> {
+async function fetchOffer(serviceUrl: string): Promise<string> {
   try {
-    const response = await fetch(url, {
+    const response = await fetch(`${serviceUrl.replace(/\/+$/, '')}/x402/top-up`, {
       method: 'POST',
       redirect: 'error',
       signal: AbortSignal.timeout(offerTimeoutMs),
@@ -166,7 +165,7 @@ async function fetchOffer(url: string): Promise<string> {
     }
     return response.status === 402 ? Buffer.concat(chunks).toString() : ''
   } catch {
-    throw new CliError(`${url} cannot be reached.`, 'Check the address, and whether the service is running.')
+    throw new CliError(`${serviceUrl} cannot be reached.`, 'Check the address, and whether the service is running.')
   }
 }
 
