@@ -108,7 +108,7 @@ withChromium('misused pages in a browser', browser => {
 
     test('unknown addresses, and a browser without JavaScript', async () => {
       const byName = await visit(origin.replace('127.0.0.1', 'localhost'))
-      await shows(byName, 'wallet: another name', /answers only at/, 'main')
+      await shows(byName, 'wallet: another name', /available only at/, 'main')
       await shows(await visit(`${origin}/receipts`), 'wallet: an unknown page', /no page/, 'main')
       await shows(await visit(origin, withoutScript), 'wallet: no JavaScript', /needs JavaScript.*wallet status/)
     }, 60_000)

@@ -83,7 +83,7 @@ class OneBrowser {
     const origin = `http://${own}`
     // To a browser, a foreign name whose DNS points here is another origin.
     if (request.headers.get('host') !== own)
-      return said(403, `This page answers only at ${own}. Open the link exactly as you received it.`)
+      return said(403, `This page is available only at ${own}. Open the link exactly as you received it.`)
     const { pathname } = new URL(request.url)
     const isRead = request.method === 'GET'
     if (isRead && pathname.startsWith('/open/')) return this.#open(pathname.slice('/open/'.length), origin)

@@ -149,7 +149,7 @@ async function answerOf(page: ScriptPage, session: PageSession, request: Request
   const own = `127.0.0.1:${port}`
   // To a browser, a foreign name whose DNS points here is another origin.
   if (request.headers.get('host') !== own)
-    return refusedTo(request, 403, `This page answers only at ${own}.`, 'Open the link exactly as it was printed.')
+    return refusedTo(request, 403, `This page is available only at ${own}.`, 'Open the link exactly as it was printed.')
   const { pathname, searchParams: query } = new URL(request.url)
   if (!pathname.startsWith(apiPath)) return sendFile(page, request, pathname)
   if (!isFromItself(request, [`http://${own}`]))
