@@ -46,7 +46,7 @@ async function walletPageFiles(): Promise<PageFiles> {
     ...(await import('./page.generated.ts')),
     title: 'farebox wallet',
     noScript:
-      'In a terminal, <code>farebox wallet status</code>, <code>receipts</code> and <code>approve</code> show and do the same.',
+      '<code>farebox wallet status</code>, <code>receipts</code> and <code>approve</code> do the same in a terminal.',
     icon: '<path d="M4 5h8v6H4z" fill="none" stroke="#fff" stroke-width="1.4"/><circle cx="10" cy="8" r="1" fill="#fff"/>',
   })
 }

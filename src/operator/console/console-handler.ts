@@ -165,7 +165,7 @@ async function consoleFiles(): Promise<PageFiles> {
   return pageFiles({
     ...(await import('./page.generated.ts')),
     title: 'farebox console',
-    noScript: 'In a terminal, <code>farebox ledger</code> and <code>farebox keys</code> show and do much of the same.',
+    noScript: '<code>farebox ledger</code> and <code>farebox keys</code> do much of the same in a terminal.',
     icon: '<path d="M4 12V7m4 5V4m4 8V9" stroke="#fff" stroke-width="2"/>',
   })
 }
