@@ -153,7 +153,7 @@ describe('commands on a terminal', () => {
     )
     const shown = async (...words: string[]) =>
       (await typedInto([...words, ...at], [], {})).stdout.trimEnd().split('\n')
-    const [key] = columnsOf(['Id', 'Key', 'Customer', 'Made', 'State', 'Label'], await shown('keys', 'list'))
+    const [key] = columnsOf(['Id', 'Key', 'Customer', 'Created', 'State', 'Label'], await shown('keys', 'list'))
     expect(key).toEqual([
       created.keyId,
       expect.stringMatching(/^fb_\S+…$/),

@@ -122,7 +122,7 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
     ...[operator, role, waysOf(passkeys, hasPassword)],
     textOfDay(createdAtMs),
   ])
-  printTable({ head: ['Operator', 'Role', 'Signs in by', 'Made'], rows, right: [] }, io.output)
+  printTable({ head: ['Operator', 'Role', 'Signs in by', 'Created'], rows, right: [] }, io.output)
   return 0
 }
 

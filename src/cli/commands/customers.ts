@@ -95,7 +95,7 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
   const answer = await operate('customers', { ...order, ...state, ...up, ...pageOf(name, values) }, values, io)
   if (values.json) io.output.printJson(answer)
   else {
-    const head = ['Customer', 'Name', 'State', 'Balance', 'Held', 'Charged', 'Requests', 'Made']
+    const head = ['Customer', 'Name', 'State', 'Balance', 'Held', 'Charged', 'Requests', 'Created']
     const rows = answer.rows.map(row => [
       ...[plain(row.customer), shown(row.name), row.state, row.balanceUsd, row.heldUsd, row.chargedUsd],
       ...[`${row.requests}`, textOfDay(row.createdAtMs)],

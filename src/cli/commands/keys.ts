@@ -176,7 +176,7 @@ const needs: Readonly<Record<KeyNeeds, string>> = {
 async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output): Promise<string[]> {
   if (keys.length === 0) return ['There are no keys.']
   const { tableLines } = await import('../show/table.ts')
-  const head = ['Id', 'Key', 'Customer', 'Made', 'Role', 'State', 'Secret', 'Budget', 'Label']
+  const head = ['Id', 'Key', 'Customer', 'Created', 'Role', 'State', 'Secret', 'Budget', 'Label']
   const paint = paintFor(output)
   const rows = keys.map(key => {
     const state = stateOf(key, nowMs)

@@ -120,7 +120,7 @@ export async function sayConfig(file: ConfigFile, output: Output): Promise<strin
     ...[id, type, `${engines.join(', ')}${enabled ? '' : ' (not enabled)'}`],
   ])
   return [
-    `Would serve ${publicUrl} on ${listen}.`,
+    `The configuration is valid. It serves ${publicUrl} on ${listen}.`,
     ...(proxies === null ? [] : [proxies]),
     rails.length ? `Top-ups in USDC on ${rails.join(' and ')}.` : 'No top-ups: only operators give credit.',
     ...(otherFeatures.length ? [`Other features: ${otherFeatures.join('; ')}.`] : []),

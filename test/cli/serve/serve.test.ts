@@ -43,7 +43,7 @@ test('--check says what would be served', async () => {
   expect([code, stdout]).toEqual([
     0,
     [
-      'Would serve http://127.0.0.1:8402 on 127.0.0.1:0.',
+      'The configuration is valid. It serves http://127.0.0.1:8402 on 127.0.0.1:0.',
       'No top-ups: only operators give credit.',
       'Models:',
       '  one  text  demo',
