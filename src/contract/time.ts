@@ -1,4 +1,4 @@
-/** A room's only source of time, so that tests can control it. */
+/** The only source of time, so that tests can control it. */
 export interface Clock {
   /** Unix time in milliseconds. */
   now(): number

@@ -76,8 +76,8 @@ export interface AnswerKept {
 }
 
 /**
- * Thrown by a context's effects and never caught by a tool: the server asks the user, records the decision and runs the
- * tool again, which then finds its approval. Nothing has been paid or sent when it is thrown.
+ * Thrown if the user must decide before a call can continue; nothing has been paid or sent. A tool never catches it: the
+ * server asks the user, records the decision and runs the tool again, which then finds its approval.
  */
 export class ApprovalRequired extends Error {
   readonly request: ApprovalRequest

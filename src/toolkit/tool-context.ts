@@ -37,7 +37,7 @@ export interface ToolContext {
 /** Options of a paid call. They never raise a limit, approve or consent. */
 export interface PaidOptions {
   /**
-   * Buys another. Without it, a repeat within 10 minutes of an unfinished or undelivered call returns that call's
+   * Pays for a new call. Without it, a repeat within 10 minutes of an unfinished or undelivered call returns that call's
    * result.
    */
   again?: boolean | undefined
@@ -211,7 +211,7 @@ export interface WalletView {
   next: string | null
 }
 
-/** The end of a top-up. */
+/** The result of a top-up. */
 export interface ToppedUp {
   receipt: Receipt
   /** `chargedMicroUsd` is what left the wallet. */

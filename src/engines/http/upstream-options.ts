@@ -1,4 +1,6 @@
-/** Separate from the client that uses these options, because the package's types must not mention undici. */
+// Separate from the client that uses these options, because the package's types must not mention undici.
+
+/** How to reach a model server, and how long to wait for it. */
 export interface UpstreamOptions {
   /** The base URL that its clients use, including the version: `http://127.0.0.1:11434/v1`. */
   baseUrl: string
