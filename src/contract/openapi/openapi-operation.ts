@@ -108,14 +108,14 @@ const statusWords: Readonly<Record<number, string>> = {
   403: 'The caller may not do this',
   404: 'Not found',
   409: 'The user must consent first (the answer contains the policy), or a request with the same Idempotency-Key is in flight',
-  410: 'It no longer exists',
+  410: 'The resource no longer exists',
   413: 'The body is too large',
   415: 'The content type is not accepted',
   422: 'The service or the engine does not allow the content, or the Idempotency-Key was used with another request',
   429: 'Too many requests; x-ratelimit-reset-requests says when to retry',
   500: 'The service failed; retry with exponential backoff',
   503: 'Not available now; retry with exponential backoff',
-  504: 'It took too long',
+  504: 'The request took too long',
 }
 
 function descriptionOf({ answer }: Operation, status: number): string {
