@@ -301,8 +301,8 @@ function RevokeDialog({ row: { id, label, prefix }, done, close }: RowDialogProp
   return (
     <DialogForm title="Revoke this key?" action="Revoke" submit={submit} close={close}>
       <p>
-        {label || 'The key'} <code>{prefix}…</code> stops working at once, and cannot be restored. Its sessions on this
-        page end, too.
+        {label || 'The key'} <code>{prefix}…</code> stops working immediately, and cannot be restored. Its sessions on
+        this page end, too.
       </p>
     </DialogForm>
   )

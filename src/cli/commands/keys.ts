@@ -20,7 +20,7 @@ const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] 
        farebox keys drop-secrets [--break-keys] [--data DIR] [--json]
 
 create makes an API key for a new customer with N USD of credit, and prints it once. budget limits what one key may spend.
-list shows ids, accounts and how each key begins. revoke ends a key at once. rotate-secret creates a new secret for keys and
+list shows ids, accounts and how each key begins. revoke ends a key immediately. rotate-secret creates a new secret for keys and
 download links while the service is stopped; the former secret still works. drop-secrets stops accepting former secrets
 while the service is stopped.
 

@@ -27,7 +27,7 @@ Serves the API for the models of a configuration. Prints \`ready URL\` when it a
   --workers N        processes that serve together on one port; more than one needs a ledger in PostgreSQL
   --log-level LEVEL  error, warn or info; the default is in the configuration
 
-SIGTERM and Ctrl-C stop the service; requests in flight get up to a minute to finish. A second signal stops it at once.
+SIGTERM and Ctrl-C stop the service; requests in flight get up to a minute to finish. A second signal stops it immediately.
 SIGHUP, which \`--reload\` sends (not on Windows), reloads models, prices, deprecations, upstreams and their keys, plan, limits and the system
 prompt. Other changes need a restart. An invalid file changes nothing.
 See docs/operations/run.md.`
