@@ -101,7 +101,8 @@ export const accountThreats: readonly Threat[] = [
   },
   {
     id: 'C11',
-    threat: 'another customer’s requests, keys and invoices, or those of the account by an INFERENCE key',
+    threat:
+      'a session that asks for another customer’s requests, keys or invoices, or one of an INFERENCE key that asks for its whole account',
     answer:
       'the same answer as for data that does not exist; the session, not the request, decides whose data is shown',
     shownBy: [
