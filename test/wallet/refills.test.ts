@@ -1,14 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { listPayments, type Payment } from '#wallet/records/journal.ts'
-import { walletMigrations } from '#wallet/records/migrations.ts'
-import { fileRecords } from '#wallet/records/open-records.ts'
-import { migrateState, openState } from '#wallet/records/state.ts'
 import type { PolicySettings } from '#wallet/rules/policy.ts'
 import { start } from '#wallet/rules/stop-switch.ts'
 import type { SeenCredit } from '#wallet/terms/order.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
-import { fakeClock, fakeService, option, order, sampleWallet, temporaryFolder, usd } from './sample-wallet.ts'
+import { fakeService, option, order, sampleWallet, usd } from './sample-wallet.ts'
 import { fileStore, type OpenTestStore, postgresStore, type TestStore } from './test-store.ts'
 
 /** Each step is a commit that is synced, on a machine that may be busy. */
@@ -158,38 +154,6 @@ function refillsContract(openStore: OpenTestStore): void {
     expect([settled(), (await wallet.status()).refill?.note]).toEqual([1, null])
   })
 }
-
-test('a journal of an earlier version keeps its payments, their steps and their order', async () => {
-  const folder = temporaryFolder()
-  const state = openState(folder)
-  const earlier = walletMigrations.filter(({ name }) => name < '0008')
-  state.decide(database => migrateState(database, 'wallet', earlier))
-  state.decide(database => {
-    for (const id of ['pay_b', 'pay_a', 'pay_c']) {
-      database
-        .prepare(
-          `INSERT INTO payments (id, state, counts, occasion, purpose, address, origin, network, asset, pay_to,
-             amount_micro_usd, created_at_ms, updated_at_ms)
-           VALUES (?, 'planned', 1, 'asked', 'x', 'me', 'https://s.example', 'n', 'a', 'p', 5000000, 7, 7)`,
-        )
-        .run(id)
-      database
-        .prepare(`INSERT INTO payment_steps (payment_id, at_ms, state, note) VALUES (?, 7, 'planned', ?)`)
-        .run(id, `of ${id}`)
-    }
-  })
-  const records = fileRecords(state, fakeClock())
-  const payments = await records.read(() => listPayments(9))
-  expect(payments.map(({ id }: Payment) => id)).toEqual(['pay_c', 'pay_a', 'pay_b'])
-  const database = state.database()
-  const steps = database.prepare('SELECT payment_id, note FROM payment_steps').all()
-  expect(steps.map(({ note }) => note)).toEqual(['of pay_b', 'of pay_a', 'of pay_c'])
-  expect(database.prepare('PRAGMA foreign_key_check').all()).toEqual([])
-  const orphan = database.prepare(`INSERT INTO payment_steps (payment_id, at_ms, state) VALUES ('nobody', 1, 'sent')`)
-  expect(() => orphan.run()).toThrow(/FOREIGN KEY/)
-  expect(() => database.exec(`UPDATE payments SET occasion = 'whim'`)).toThrow(/CHECK/)
-  await records.close()
-})
 
 test('an order after a 402 is no refill', async () => {
   const { wallet, dispose } = await sampleWallet(settings)

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '#contract/time.ts'
-import { walletMigrations } from './migrations.ts'
 import { postgresRecords } from './postgres/postgres-records.ts'
 import type { Answer, Records, Statement, Work } from './records.ts'
+import { walletMigrations } from './schema.ts'
 import type { State } from './state.ts'
 
 /** Records in the state file, shared by all processes on one data folder. Each decision is complete when it returns. */

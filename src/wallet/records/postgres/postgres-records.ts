@@ -13,7 +13,7 @@ import {
   openPool,
   prepare,
 } from './connection.ts'
-import { postgresMigrations } from './migrations.ts'
+import { postgresMigrations } from './schema.ts'
 
 /**
  * Records in a PostgreSQL database that any number of replicas share. Each decision locks the single row of `journal`,
