@@ -352,7 +352,8 @@ test('jobs that have ended are forgotten, by age and by number, and none that ru
   expect([rows.find(first.jobId), rows.find(second.jobId)?.state]).toEqual([null, 'running'])
   const database = agent.state.database()
   database.exec(`WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${keptFinishedJobs + 50})
-    INSERT INTO jobs (id, service, queue_id, model, state, started_at_ms) SELECT 'job_' || i, 's', i, 'm', 'completed', ${clock.nowMs} + i FROM n`)
+    INSERT INTO jobs (id, kind, service, queue_id, model, state, started_at_ms)
+      SELECT 'job_' || i, 'video', 's', i, 'm', 'completed', ${clock.nowMs} + i FROM n`)
   start(5)
   const ended = database.prepare(
     `SELECT COUNT(*) AS many, MIN(queue_id + 0) AS oldest FROM jobs WHERE state <> 'running'`,

@@ -3,12 +3,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { keptSavedFiles } from '#agent/bounds.ts'
-import { JobRows } from '#agent/jobs/job-rows.ts'
 import { Files } from '#agent/media/files.ts'
 import { Previews } from '#agent/media/previews.ts'
 import { insertSavedFile, type NewSavedFile, SavedFiles } from '#agent/media/saved-files.ts'
 import { ToolFiles } from '#agent/media/tool-files.ts'
-import { agentMigrations } from '#agent/state/migrations.ts'
 import { agentTool } from '#agent/tools/agent-tool.ts'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import { resourceFileBytes } from '#toolkit/bounds.ts'
@@ -22,8 +20,8 @@ const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const timing = { inferenceDuration: 0, inferencePreprocessingTime: 0, inferenceQueueTime: 0, total: 0 }
 const mp4 = Buffer.concat([Buffer.from('00000018667479706d703432', 'hex'), Buffer.alloc(100, 7)])
 
-function stateOf(folder = temporaryFolder()): State {
-  const state = openState(folder)
+function stateOf(): State {
+  const state = openState(temporaryFolder())
   onTestFinished(() => state.close())
   return state
 }
@@ -212,36 +210,5 @@ describe('rows', () => {
     expect(saved.list(2_000)).toHaveLength(keptSavedFiles)
     expect(saved.list(1)[0]?.path).toBe('/out/first')
     expect(saved.at('/out/1')).toBeNull()
-  })
-
-  test('records of the version before bring the files of their jobs along', () => {
-    const folder = temporaryFolder()
-    const before = openState(folder)
-    before.prepare(
-      'agent',
-      agentMigrations.filter(({ name }) => name < '0008'),
-    )
-    const insert = before.database().prepare(
-      `INSERT INTO jobs (id, kind, service, queue_id, model, state, started_at_ms, file_path, file_mime_type, file_bytes)
-         VALUES (?, 'video', 'https://x', 'q', 'm', ?, ?, ?, ?, ?)`,
-    )
-    insert.run('job_old', 'completed', 1, '/out/old.mp4', 'video/mp4', 7)
-    insert.run('job_new', 'deleted', 2, '/out/new.mp4', 'video/mp4', 8)
-    // A path that two jobs had, one after the other, is the later one's.
-    insert.run('job_first', 'completed', 0, '/out/new.mp4', 'video/mp4', 9)
-    insert.run('job_runs', 'running', 3, null, null, null)
-    before.close()
-    const state = stateOf(folder)
-    const saved = new SavedFiles(state, manualClock())
-    expect(saved.list(9)).toEqual([
-      { ...one({ path: '/out/new.mp4', mimeType: 'video/mp4', bytes: 8, model: 'm' }), id: 'job_new', savedAtMs: 2 },
-      { ...one({ path: '/out/old.mp4', mimeType: 'video/mp4', bytes: 7, model: 'm' }), id: 'job_old', savedAtMs: 1 },
-    ])
-    const jobs = new JobRows(state, manualClock())
-    const running = jobs.find('job_runs')
-    if (!running) throw new Error('A job was lost.')
-    expect(running.startedBy).toBeNull()
-    jobs.saved(running, { file: { path: '/out/it.mp4', mimeType: 'video/mp4', bytes: 1 }, isDownloaded: false })
-    expect(saved.find('job_runs')).toMatchObject({ path: '/out/it.mp4', tool: null })
   })
 })

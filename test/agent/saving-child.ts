@@ -1,4 +1,4 @@
-import { agentMigrations } from '#agent/state/migrations.ts'
+import { agentMigrations } from '#agent/state/schema.ts'
 import { thisProcess } from '#wallet/ids.ts'
 import { openState } from '#wallet/records/state.ts'
 

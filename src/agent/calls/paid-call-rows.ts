@@ -4,7 +4,8 @@ import type { Clock } from '#contract/time.ts'
 import { isRunning, newId, thisProcess } from '#wallet/ids.ts'
 import { orUnusable, type State } from '#wallet/records/state.ts'
 import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from '../bounds.ts'
-import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
+import { exactly, keptAmount } from '../state/exact-integers.ts'
+import { agentMigrations } from '../state/schema.ts'
 
 /**
  * `planned`: nothing was sent, or the service reported that it did nothing. `sent`: awaiting an answer. `lost`: no

@@ -8,7 +8,8 @@ import { isRunning, newId, thisProcess } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
 import { finishedJobsKeptMs, keptFinishedJobs, listedJobs, savingLeaseMs } from '../bounds.ts'
 import { insertSavedFile } from '../media/saved-files.ts'
-import { agentMigrations, exactly, keptAmount } from '../state/migrations.ts'
+import { exactly, keptAmount } from '../state/exact-integers.ts'
+import { agentMigrations } from '../state/schema.ts'
 
 /** A stored job: what is shown, and what only we need in order to poll it. */
 export interface JobRow extends JobView {

@@ -7,7 +7,7 @@ import type { KeptFile, SavedFile } from '#toolkit/tool-context.ts'
 import { isRunning, newId } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
 import { keptSavedFiles, oldPartMs } from '../bounds.ts'
-import { agentMigrations } from '../state/migrations.ts'
+import { agentMigrations } from '../state/schema.ts'
 import { inFolder } from './files.ts'
 
 /** A file that has just got its name in the output folder. */

@@ -3,9 +3,10 @@ import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { ReceiptKeys } from '#contract/operations/receipts.ts'
 import type { ChargeReceipt } from '#toolkit/tool-context.ts'
 import { type KnownCall, readReceipt } from '#wallet/receipts.ts'
-import { type Migration, openState, type State } from '#wallet/records/state.ts'
+import { openState, type State } from '#wallet/records/state.ts'
 import { keptReceipts } from '../bounds.ts'
-import { exactly, keptAmount } from '../state/migrations.ts'
+import { exactly, keptAmount } from '../state/exact-integers.ts'
+import { agentMigrations } from '../state/schema.ts'
 
 /**
  * `unsigned`: the service sent none. `unchecked`: its keys could not be fetched yet. `differs`: validly signed, but not
@@ -131,7 +132,7 @@ export class ReceiptRows {
   }
 
   #decide<Result>(run: (db: DatabaseSync) => Result): Result {
-    this.#state.prepare('receipts', receiptMigrations)
+    this.#state.prepare('agent', agentMigrations)
     return this.#state.decide(run)
   }
 }
@@ -158,65 +159,6 @@ const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
   mostMicroUsd: keptAmount(row.most_micro_usd),
   atMs: Number(row.at_ms),
 })
-
-/** Charges that services reported, signed or not, and the signing keys that were seen first. */
-const receiptMigrations: readonly Migration[] = [
-  {
-    name: '0001-charge-receipts',
-    sql: `
-      CREATE TABLE receipt_keys (
-        service TEXT NOT NULL,
-        id TEXT NOT NULL,
-        public_key TEXT NOT NULL,
-        first_seen_at_ms INTEGER NOT NULL,
-        PRIMARY KEY (service, id)
-      ) STRICT;
-
-      CREATE TABLE charge_receipts (
-        service TEXT NOT NULL,
-        id TEXT NOT NULL,
-        state TEXT NOT NULL CHECK (state IN ('unsigned', 'unchecked', 'verified', 'differs', 'unverified')),
-        problem TEXT,
-        receipt TEXT,
-        what TEXT,
-        request TEXT,
-        operation TEXT,
-        model TEXT,
-        said_micro_usd INTEGER,
-        most_micro_usd INTEGER,
-        at_ms INTEGER NOT NULL,
-        PRIMARY KEY (service, id),
-        CHECK ((state = 'unsigned') = (receipt IS NULL))
-      ) STRICT;
-      CREATE INDEX charge_receipts_by_time ON charge_receipts (at_ms);
-    `,
-  },
-  {
-    name: '0002-receipts-of-calls',
-    sql: `
-      ALTER TABLE charge_receipts ADD COLUMN call_id TEXT;
-      CREATE INDEX charge_receipts_by_call ON charge_receipts (call_id) WHERE call_id IS NOT NULL;
-    `,
-  },
-  {
-    name: '0003-receipts-of-streams',
-    sql: `
-      ALTER TABLE charge_receipts ADD COLUMN comes_later INTEGER NOT NULL DEFAULT 0 CHECK (comes_later IN (0, 1));
-    `,
-  },
-  {
-    // A service could claim any time, and a receipt from the far future would stay at the top for ever.
-    name: '0004-receipts-of-no-far-time',
-    sql: `
-      UPDATE charge_receipts SET at_ms = unixepoch() * 1000 WHERE at_ms > unixepoch() * 1000 OR at_ms < 0;
-      CREATE INDEX charge_receipts_of_service ON charge_receipts (service, at_ms);
-    `,
-  },
-  {
-    name: '0005-receipts-of-tools',
-    sql: 'ALTER TABLE charge_receipts ADD COLUMN tool TEXT;',
-  },
-]
 
 /** A stored charge for its owner's own accounting: with who charged it, and the receipt as signed. */
 export interface KeptCharge extends ChargeReceipt {

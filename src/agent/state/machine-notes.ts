@@ -6,7 +6,7 @@ import { mayRun, thisOwner } from '#wallet/ids.ts'
 import { busyTimeoutMs } from '#wallet/limits.ts'
 import { type State, stateFileName } from '#wallet/records/state.ts'
 import { notesKeptMs } from '../bounds.ts'
-import { agentMigrations } from './migrations.ts'
+import { agentMigrations } from './schema.ts'
 
 interface Opened {
   database: DatabaseSync
