@@ -320,7 +320,7 @@ test('records that cannot be read stop every payment', async () => {
   dispose()
 })
 
-test('records of a newer version stop every payment', async () => {
+test('records of another release stop every payment', async () => {
   const { wallet, folder, open, dispose } = await sampleWallet()
   await wallet.status()
   await wallet.close()

@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { listPayments } from '#wallet/records/journal.ts'
-import { schema } from '#wallet/records/postgres/connection.ts'
+import { lend, openPool, prepare, schema } from '#wallet/records/postgres/connection.ts'
 import { postgresRecords } from '#wallet/records/postgres/postgres-records.ts'
 import { postgresMigrations } from '#wallet/records/postgres/schema.ts'
 import { change, first } from '#wallet/records/records.ts'
+import type { Migration } from '#wallet/records/state.ts'
 import { stopOf } from '#wallet/rules/stop-switch.ts'
 import { type Cluster, freePort, query } from '../postgres/cluster.ts'
 import { CuttingProxy } from '../postgres/cutting-proxy.ts'
@@ -46,13 +47,27 @@ withPostgres('the journal in PostgreSQL', cluster => {
     ])
   })
 
-  test('tables of a newer version stop every payment', async () => {
+  test('a later release adds to the tables, all or nothing, and once', async () => {
+    const url = cluster().urlOf('farebox', await newDatabase(cluster()))
+    const pool = await openPool(url)
+    onTestFinished(() => pool.end())
+    const make = (...later: Migration[]) => lend(pool, ask => prepare(ask, [...postgresMigrations, ...later]))
+    const wrong = make({ name: '0002-wrong', sql: 'CREATE TABLE more (n INTEGER); SELECT 1 / 0' })
+    await expect(wrong).rejects.toMatchObject({ rule: 'state' })
+    for (const _time of ['once', 'again']) await make({ name: '0002-more', sql: 'CREATE TABLE more (n INTEGER)' })
+    const names = await query(url, `SELECT name FROM ${schema}.migrations ORDER BY name`)
+    expect(names).toEqual([...postgresMigrations.map(({ name }) => ({ name })), { name: '0002-more' }])
+  })
+
+  test('tables of another release stop every payment', async () => {
     const url = cluster().urlOf('farebox', await newDatabase(cluster()))
     await opened(url).read(stopOf)
     await query(url, `INSERT INTO ${schema}.migrations VALUES ('wallet', '9999-from-tomorrow')`)
     await expect(opened(url).read(stopOf)).rejects.toMatchObject({
       rule: 'state',
-      nextStep: expect.stringMatching(/Update farebox/),
+      sentence:
+        "The wallet's journal in PostgreSQL cannot be used: another release of farebox wrote its tables. Nothing is signed without it.",
+      nextStep: 'Use that release, or name another database in FAREBOX_JOURNAL_URL.',
     })
   })
 

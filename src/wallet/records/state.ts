@@ -12,7 +12,7 @@ export interface State {
   database(): DatabaseSync
   /** `BEGIN IMMEDIATE` … `COMMIT`: what is read inside cannot change before it is written. `run` must not await. */
   decide<Result>(run: (database: DatabaseSync) => Result): Result
-  /** Adds an area's tables; each step runs once, whichever process comes first. */
+  /** Makes an area's tables; each step runs once, whichever process comes first. */
   prepare(area: string, steps: readonly Migration[]): void
   close(): void
 }
@@ -30,7 +30,7 @@ export function openState(folder: string): State {
     decide: run => inTransaction(database(), run),
     prepare(area, steps) {
       if (prepared.has(area)) return
-      state.decide(db => migrateState(db, area, steps))
+      state.decide(db => migrate(db, area, steps, join(folder, stateFileName)))
       prepared.add(area)
     },
     close() {
@@ -164,7 +164,7 @@ export interface Migration {
 }
 
 /** Brings one area's tables up to date, inside the caller's transaction. */
-export function migrateState(database: DatabaseSync, area: string, steps: readonly Migration[]): void {
+function migrate(database: DatabaseSync, area: string, steps: readonly Migration[], path: string): void {
   database.exec(
     'CREATE TABLE IF NOT EXISTS migrations (area TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (area, name)) STRICT',
   )
@@ -172,22 +172,19 @@ export function migrateState(database: DatabaseSync, area: string, steps: readon
     .prepare('SELECT name FROM migrations WHERE area = ?')
     .all(area)
     .map(row => String(row.name))
-  for (const step of stepsToDo(area, done, steps)) {
+  const left = stepsLeft(done, steps)
+  if (left === null) throw unusable(path, 'another release of farebox wrote them', useThatRelease)
+  for (const step of left) {
     database.exec(step.sql)
     database.prepare('INSERT INTO migrations (area, name) VALUES (?, ?)').run(area, step.name)
   }
 }
 
-/** Returns the steps that are still to do; throws if a newer version has already migrated further. */
-export function stepsToDo(area: string, done: readonly string[], steps: readonly Migration[]): readonly Migration[] {
-  const unknown = done.find(name => !steps.some(step => step.name === name))
-  if (unknown !== undefined) throw newer(area, unknown)
-  return steps.filter(step => !done.includes(step.name))
-}
+const useThatRelease = 'Use that release, or set FAREBOX_DATA to another folder.'
 
-const newer = (area: string, name: string): WalletRefusal =>
-  new WalletRefusal({
-    rule: 'state',
-    sentence: `The wallet's records were written by a newer farebox (${area}: ${name}).`,
-    nextStep: 'Update farebox, or use another data folder.',
-  })
+/** Returns the steps that are still to do; null if the steps that were done are those of another release. */
+export function stepsLeft(done: readonly string[], steps: readonly Migration[]): readonly Migration[] | null {
+  // Their names are numbered, so this is the order in which they ran.
+  const isOurs = done.toSorted().every((name, at) => name === steps[at]?.name)
+  return isOurs ? steps.slice(done.length) : null
+}

@@ -3,7 +3,7 @@ import { isLoopback } from '#contract/wire/network-address.ts'
 import * as limits from '../../limits.ts'
 import { WalletRefusal } from '../../terms/refusal.ts'
 import type { Answer, Value } from '../records.ts'
-import { type Migration, stepsToDo } from '../state.ts'
+import { type Migration, stepsLeft } from '../state.ts'
 
 /** The schema of its tables: one database holds one journal and one budget, even beside a service's tables. */
 export const schema = 'farebox_wallet'
@@ -137,7 +137,12 @@ async function isThere(ask: Ask): Promise<boolean> {
 async function missing(ask: Ask, steps: readonly Migration[]): Promise<readonly Migration[]> {
   const { rows } = await ask(`SELECT name FROM ${schema}.migrations WHERE area = $1`, [area])
   const done = rows.map(({ name }) => String(name))
-  return stepsToDo(area, done, steps)
+  const left = stepsLeft(done, steps)
+  if (left) return left
+  throw unusableJournal(
+    'another release of farebox wrote its tables',
+    'Use that release, or name another database in FAREBOX_JOURNAL_URL.',
+  )
 }
 
 async function checkServer(ask: Ask): Promise<void> {
