@@ -39,7 +39,8 @@ const consent: ApprovalFacts = {
 const spend: ApprovalFacts = { kind: 'spend', what: 'A video', amountMicroUsd: null, because: 'No price.' }
 const allStated = ['termsAndPrivacy', 'legalRight', 'screeningAcknowledged']
 
-const ask = async (facts: ApprovalFacts, hash = 'hash') => (await agent.approvals.ask(facts, hash)).approvalId
+const call = () => ({ origin: new URL(baseUrl).origin, operation: null, address: null })
+const ask = async (facts: ApprovalFacts, hash = 'hash') => (await agent.approvals.ask(facts, hash, call())).approvalId
 const stateOf = async (id: string) => (await agent.approvals.get(id))?.state
 const visited = () => visit(opened.page.link())
 const walletOf = async ({ ask }: Awaited<ReturnType<typeof visit>>) =>
@@ -84,12 +85,7 @@ describe('the page shows', () => {
     const sha256 = createHash('sha256').update(png).digest('hex')
     const files = [{ name: 'face.png', bytes: png.byteLength, sha256 }]
     const about = { tool: 'video_create', model: 'm', prompt: 'A wave', files, moreFiles: 0, mostMicroUsd: null }
-    const { approvalId } = await agent.approvals.ask(spend, 'hash', {
-      origin: baseUrl,
-      operation: null,
-      address: null,
-      about,
-    })
+    const { approvalId } = await agent.approvals.ask(spend, 'hash', { ...call(), about })
     const { ask: get } = await visited()
     const path = `GET /api/image?approval=${approvalId}&file=0`
     const shown = await get(path)

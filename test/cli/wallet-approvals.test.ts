@@ -30,11 +30,8 @@ async function questionIn(data: string, facts: ApprovalFacts, about?: AskedAbout
   const records = fileRecords(openState(data), systemClock)
   const approvals = openApprovals(records, data)
   onTestFinished(() => records.close())
-  const { approvalId: id } = await approvals.ask(
-    facts,
-    `request ${about?.prompt}`,
-    about && { origin: 'https://s.example', operation: null, address: null, about },
-  )
+  const call = { origin: 'https://s.example', operation: null, address: null, about }
+  const { approvalId: id } = await approvals.ask(facts, `request ${about?.prompt}`, call)
   return { id, state: async () => (await approvals.get(id))?.state }
 }
 

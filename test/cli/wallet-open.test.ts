@@ -54,7 +54,8 @@ describe('the opener', { tags: ['posix'] }, () => {
 
   test('is given a file of its owner alone, no link and no key, and the file goes with the page', async () => {
     const spend = { kind: 'spend', what: 'A video', amountMicroUsd: null, because: 'No price.' } as const
-    const { approvalId } = await agent.approvals.ask(spend, 'hash')
+    const call = { origin: new URL(service.baseUrl).origin, operation: null, address: null }
+    const { approvalId } = await agent.approvals.ask(spend, 'hash', call)
     const seen = join(agent.stateFolder, 'seen')
     const env = {
       ...{ PATH: `${programs}${delimiter}${process.env.PATH}`, SEEN: seen },

@@ -30,7 +30,7 @@ async function open() {
     ...{ docsUrl: 'https://example.com/docs', faceMediaRoles: ['image'] },
   } as const
   const ask = async (facts: typeof spend | typeof consent, hash: string) =>
-    (await ownerWallet.approvals.ask(facts, hash)).approvalId
+    (await ownerWallet.approvals.ask(facts, hash, { origin: payee.origin, operation: null, address: null })).approvalId
   const ids = { spend: await ask(spend, 'one'), consent: await ask(consent, 'two'), denied: await ask(spend, 'three') }
   await ownerWallet.approvals.resolve(ids.denied, { isApproved: false, by: 'ada' })
   return {

@@ -14,6 +14,7 @@ import {
   fakeService,
   option,
   order,
+  origin,
   payTo,
   readHeader,
   sampleWallet,
@@ -278,7 +279,8 @@ test('a consent is bound to the text and its version, and serves its request for
     docsUrl: 'https://service.example/policy',
     faceMediaRoles: ['image'],
   } as const
-  const { approvalId } = await wallet.approvals.ask(facts, 'request')
+  const call = { origin, operation: 'queueVideo', address: null }
+  const { approvalId } = await wallet.approvals.ask(facts, 'request', call)
   await wallet.approvals.resolve(approvalId, { isApproved: true, by: 'page' })
   expect(await wallet.approvals.isApproved(facts, 'request')).toBe(true)
   expect(await wallet.approvals.isApproved(facts, 'request')).toBe(true)

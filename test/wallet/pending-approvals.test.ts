@@ -95,9 +95,9 @@ function questionsContract(openStore: OpenTestStore): void {
     await ask(approvals, 'a chat')
     await flood(1, null)
     const [at, ended] = [store.now() + 1, store.now() - 1]
-    await store.tamper(`INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms)
+    await store.tamper(`INSERT INTO approvals (id, kind, request_hash, facts, origin, state, created_at_ms, expires_at_ms)
       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1200)
-      SELECT 'old' || n, 'spend', 'old', facts, 'pending', ${at}, ${ended} FROM numbers, approvals
+      SELECT 'old' || n, 'spend', 'old', facts, origin, 'pending', ${at}, ${ended} FROM numbers, approvals
       WHERE request_hash = 'a chat'`)
     expect((await waiting())[0]).toBe('a chat')
   })
@@ -108,9 +108,9 @@ function questionsContract(openStore: OpenTestStore): void {
     await approvals.resolve(answered.approvalId, { isApproved: true, by: 'dialogue' })
     const pushedOut = await ask(approvals, 'pushed out')
     const at = store.now() - 1_000
-    await store.tamper(`INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, noted)
+    await store.tamper(`INSERT INTO approvals (id, kind, request_hash, facts, origin, state, created_at_ms, expires_at_ms, noted)
       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 500)
-      SELECT 'old' || n, 'spend', 'old', facts, 'pending', ${at}, ${at} + n, 1 FROM numbers, approvals
+      SELECT 'old' || n, 'spend', 'old', facts, origin, 'pending', ${at}, ${at} + n, 1 FROM numbers, approvals
       WHERE request_hash = 'a chat'`)
     await flood(10, 'chat')
     const rows = await records.read(() => all('SELECT id FROM approvals'))

@@ -6,8 +6,8 @@ import type { ApprovalFacts } from '../terms/approval.ts'
 interface RequestGroup {
   kind: ApprovalFacts['kind']
   requestHash: string
-  /** Empty if the caller gives none. */
   origin: string
+  /** Empty if the call is not one of the contract. */
   operation: string
 }
 
@@ -28,20 +28,18 @@ interface InTheWay {
 export function* inTheWay({ kind, requestHash, origin, operation }: RequestGroup, nowMs: number): Work<InTheWay> {
   const same = yield* waiting('kind = ? AND request_hash = ?', nowMs, kind, requestHash)
   if (same.length > 0) return { rows: same, sentence: null, isFull: false }
-  const group = `kind = ? AND coalesce(origin, '') = ? AND coalesce(operation, '') = ?`
+  const group = `kind = ? AND origin = ? AND coalesce(operation, '') = ?`
   const ofGroup = yield* waiting(group, nowMs, kind, origin, operation)
-  if (ofGroup.length >= limits.maxPendingOfGroup) return making(ofGroup, limits.maxPendingOfGroup, 'of the same kind')
+  if (ofGroup.length >= limits.maxPendingOfGroup) return withoutOldest(ofGroup, 'of the same kind')
   const waitingNow = yield* waiting('kind IS NOT NULL', nowMs)
   if (waitingNow.length < limits.maxPendingApprovals) return { rows: [], sentence: null, isFull: false }
-  const ofService = yield* waiting(`coalesce(origin, '') = ?`, nowMs, origin)
-  return making(ofService, ofService.length, 'for the same service')
+  const ofService = yield* waiting('origin = ?', nowMs, origin)
+  return withoutOldest(ofService, 'for the same service')
 }
 
-/** More than one may be above the limit, because an earlier version allowed more. */
-function making(rows: readonly Row[], most: number, which: string): InTheWay {
-  const leaving = rows.slice(0, Math.max(0, rows.length - most + 1))
+function withoutOldest(rows: readonly Row[], which: string): InTheWay {
   const sentence = `${rows.length} requests ${which} were already pending, so the oldest was replaced.`
-  return { rows: leaving, sentence, isFull: leaving.length === 0 }
+  return { rows: rows.slice(0, 1), sentence, isFull: rows.length === 0 }
 }
 
 const waiting = (which: string, nowMs: number, ...values: Value[]): Work<readonly Row[]> =>

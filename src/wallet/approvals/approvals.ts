@@ -5,6 +5,7 @@ import { newId } from '../ids.ts'
 import * as limits from '../limits.ts'
 import { defaultStateFolder } from '../private-file.ts'
 import { all, change, first, type Records, type Row, type Work } from '../records/records.ts'
+import { textOrNull } from '../records/state-rows.ts'
 import { addPayee } from '../rules/payees.ts'
 import { type DecidedCall, recorded, recordRefusal } from '../rules/refusals.ts'
 import { type AskedAbout, readAbout, writeAbout } from '../terms/about-call.ts'
@@ -18,8 +19,8 @@ export interface Approval {
   facts: ApprovalFacts
   /** What the call that needs approval is about; null if unknown, and from a day after the request has ended. */
   about: AskedAbout | null
-  /** The service's origin; null if unknown. */
-  origin: string | null
+  /** The service's origin. */
+  origin: string
   requestHash: string
   state: 'pending' | 'approved' | 'denied' | 'expired'
   createdAtMs: number
@@ -38,7 +39,7 @@ export interface Approval {
 /** Requests for approval and the user's decisions, shared by all processes on these records. */
 export interface Approvals {
   /** Returns the pending row; equal requests share one row. Throws if the user has denied this request. */
-  ask(facts: ApprovalFacts, requestHash: string, call?: DecidedCall): Promise<PendingApproval>
+  ask(facts: ApprovalFacts, requestHash: string, call: DecidedCall): Promise<PendingApproval>
   /** Throws if a denial of this request is still valid, even if it would no longer need approval. */
   refuseDenied(requestHash: string, call: DecidedCall): Promise<void>
   /**
@@ -78,10 +79,8 @@ interface Answer {
 
 /** `folder` is used in the advice on where to approve. */
 export const openApprovals = (records: Records, folder: string): Approvals => ({
-  ask(facts, requestHash, call) {
-    const asking = () => records.decide(nowMs => ask(facts, requestHash, nowMs, folder, call))
-    return call ? recorded(records, call, {}, asking) : asking()
-  },
+  ask: (facts, requestHash, call) =>
+    recorded(records, call, {}, () => records.decide(nowMs => ask(facts, requestHash, nowMs, folder, call))),
   refuseDenied: (requestHash, call) =>
     recorded(records, call, {}, () => records.read(nowMs => refuseDenied(requestHash, nowMs, folder))),
   isApproved: (facts, requestHash, about) =>
@@ -109,7 +108,7 @@ export function* ask(
   requestHash: string,
   nowMs: number,
   folder: string,
-  call?: DecidedCall,
+  call: DecidedCall,
 ): Work<PendingApproval> {
   const terms = termsOf(facts, requestHash)
   const same = yield* first(
@@ -118,28 +117,27 @@ export function* ask(
     ...[facts.kind, requestHash, write(facts), nowMs],
   )
   if (same?.state === 'denied') throw wasDenied(read(same, nowMs), terms, nowMs, folder)
-  if (same && covers(same, call?.about)) return asPending(read(same, nowMs), folder)
+  if (same && covers(same, call.about)) return asPending(read(same, nowMs), folder)
   if (same) yield* pushOut(same, nowMs)
   yield* recordExpired(nowMs)
   checkText(facts, terms)
-  const madeRoom = yield* makeRoom(facts, terms, nowMs, call)
+  const madeRoom = yield* makeRoom(facts, terms, call, nowMs)
   const id = newId('ask')
-  const kept = call?.about ? writeAbout(call.about) : null
+  const kept = call.about ? writeAbout(call.about) : null
   const expiresAtMs = nowMs + limits.requestLifeMs
   yield* change(
-    `INSERT INTO approvals (id, kind, request_hash, facts, state, created_at_ms, expires_at_ms, origin, operation, address, about)
-     VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?)`,
-    ...[id, facts.kind, requestHash, write(facts), nowMs, expiresAtMs],
-    ...[call?.origin ?? null, call?.operation ?? null, call?.address ?? null],
-    kept,
+    `INSERT INTO approvals (id, kind, request_hash, facts, origin, operation, address, about, state, created_at_ms,
+       expires_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?)`,
+    ...[id, facts.kind, requestHash, write(facts), call.origin, call.operation, call.address, kept],
+    ...[nowMs, expiresAtMs],
   )
   yield* forgetUnanswered()
   yield* change(
     'UPDATE approvals SET about = NULL WHERE about IS NOT NULL AND expires_at_ms < ?',
     nowMs - limits.aboutKeptMs,
   )
-  const { origin = null } = call ?? {}
-  return asPending({ id, facts, about: readAbout(kept), origin, expiresAtMs }, folder, madeRoom)
+  return asPending({ id, facts, about: readAbout(kept), origin: call.origin, expiresAtMs }, folder, madeRoom)
 }
 
 /**
@@ -174,11 +172,12 @@ const termsOf = (facts: ApprovalFacts, requestHash: string): RefusedTerms => ({
   ...(facts.kind !== 'consent' && facts.amountMicroUsd !== null && { amountMicroUsd: facts.amountMicroUsd }),
 })
 
-/** Returns what a request was about, as far as its row says; null for a row from an earlier version. */
-function callOf({ origin, operation, address }: Row): DecidedCall | null {
-  const text = (value: unknown) => (typeof value === 'string' ? value : null)
-  return typeof origin === 'string' ? { origin, operation: text(operation), address: text(address) } : null
-}
+/** Returns the call of a request. What it was about is not part of a refusal's record. */
+const callOf = ({ origin, operation, address }: Row): DecidedCall => ({
+  origin: String(origin),
+  operation: textOrNull(operation),
+  address: textOrNull(address),
+})
 
 /**
  * Requests that expired undecided, and approvals that expired unused, count as refusals from the moment when they
@@ -192,11 +191,10 @@ export function* recordExpired(nowMs: number): Work<void> {
   )
   for (const row of rows) {
     yield* change('UPDATE approvals SET noted = 1 WHERE id = ?', String(row.id))
-    const call = callOf(row)
     const { facts, requestHash, expiresAtMs } = read(row, nowMs)
     const sentence = row.state === 'pending' ? unanswered : unused
     const terms = termsOf(facts, requestHash)
-    if (call) yield* recordRefusal({ ...call, rule: 'expired', sentence, terms }, expiresAtMs)
+    yield* recordRefusal({ ...callOf(row), rule: 'expired', sentence, terms }, expiresAtMs)
   }
 }
 
@@ -245,13 +243,14 @@ export function* giveBackApproval(by: string): Work<void> {
 }
 
 function* resolve(id: string, { isApproved, by, takesBack = false }: Answer, nowMs: number): Work<Approval> {
-  const approval = yield* find(id, nowMs)
-  if (!approval)
+  const row = yield* first('SELECT * FROM approvals WHERE id = ?', id)
+  if (!row)
     throw new WalletRefusal({
       rule: 'not-found',
       sentence: 'There is no such request.',
       nextStep: 'Run `farebox wallet status` to see what is pending.',
     })
+  const approval = read(row, nowMs)
   const isTakenBack = takesBack && isApproved && approval.state === 'denied' && approval.expiresAtMs > nowMs
   if (approval.state !== 'pending' && !isTakenBack)
     throw new WalletRefusal({
@@ -265,15 +264,9 @@ function* resolve(id: string, { isApproved, by, takesBack = false }: Answer, now
     ...[nowMs + (isApproved ? limits.approvalLifeMs : limits.denialLifeMs), id],
   )
   if (isApproved && approval.facts.kind === 'payee') yield* addPayee(approval.facts, by, nowMs)
-  if (!isApproved) yield* recordDenied(approval, nowMs)
+  const terms = termsOf(approval.facts, approval.requestHash)
+  if (!isApproved) yield* recordRefusal({ ...callOf(row), rule: 'denied', sentence: saidNo, terms }, nowMs)
   return (yield* find(id, nowMs)) ?? approval
-}
-
-function* recordDenied({ id, facts, requestHash }: Approval, nowMs: number): Work<void> {
-  const row = yield* first('SELECT origin, operation, address FROM approvals WHERE id = ?', id)
-  const call = row ? callOf(row) : null
-  const terms = termsOf(facts, requestHash)
-  if (call) yield* recordRefusal({ ...call, rule: 'denied', sentence: saidNo, terms }, nowMs)
 }
 
 function* find(id: string, nowMs: number): Work<Approval | null> {
@@ -296,16 +289,11 @@ const newerRequest = 'a newer request'
 function* makeRoom(
   { kind }: ApprovalFacts,
   terms: RefusedTerms,
+  { origin, operation }: DecidedCall,
   nowMs: number,
-  call: DecidedCall | undefined,
 ): Work<string | null> {
-  const sort = {
-    kind,
-    requestHash: terms.requestHash ?? '',
-    origin: call?.origin ?? '',
-    operation: call?.operation ?? '',
-  }
-  const { rows, sentence, isFull } = yield* inTheWay(sort, nowMs)
+  const group = { kind, requestHash: terms.requestHash ?? '', origin, operation: operation ?? '' }
+  const { rows, sentence, isFull } = yield* inTheWay(group, nowMs)
   if (isFull)
     throw new WalletRefusal({
       rule: 'too-many-questions',
@@ -323,10 +311,9 @@ function* pushOut(row: Row, nowMs: number): Work<void> {
     'UPDATE approvals SET expires_at_ms = ?, decided_by = ?, noted = 1 WHERE id = ?',
     ...[nowMs, newerRequest, String(row.id)],
   )
-  const asked = callOf(row)
   const { facts, requestHash } = read(row, nowMs)
   const terms = termsOf(facts, requestHash)
-  if (asked) yield* recordRefusal({ ...asked, rule: 'expired', sentence: pushedOut, terms }, nowMs)
+  yield* recordRefusal({ ...callOf(row), rule: 'expired', sentence: pushedOut, terms }, nowMs)
 }
 
 function checkText(facts: ApprovalFacts, terms: RefusedTerms): void {
@@ -374,7 +361,7 @@ function read(row: Row, nowMs: number): Approval {
     id: String(row.id),
     facts: readFacts(String(row.facts)),
     about: readAbout(row.about),
-    origin: typeof row.origin === 'string' ? row.origin : null,
+    origin: String(row.origin),
     requestHash: String(row.request_hash),
     state: isOver ? 'expired' : (row.state as Approval['state']),
     createdAtMs: Number(row.created_at_ms),

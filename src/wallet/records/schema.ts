@@ -162,7 +162,7 @@ const approvalTables = ({ int64, rowid, strict }: Dialect): string => `
     request_hash TEXT NOT NULL,
     facts TEXT NOT NULL,
     -- The call that needs it. What it is about is deleted a day after the request has ended.
-    origin TEXT,
+    origin TEXT NOT NULL,
     operation TEXT,
     address TEXT,
     about TEXT,

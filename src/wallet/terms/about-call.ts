@@ -66,7 +66,7 @@ export function writeAbout(about: AskedAbout): string {
   return JSON.stringify(kept)
 }
 
-/** Returns null for a row from an earlier version. */
+/** Returns null if the call had no description, and from a day after its request has ended. */
 export function readAbout(kept: unknown): AskedAbout | null {
   if (typeof kept !== 'string') return null
   const { mostMicroUsd, ...about } = Kept.parse(JSON.parse(kept))

@@ -62,8 +62,8 @@ interface RequestWords {
 /** What the request is about, in addition to its facts. */
 interface RequestContext {
   about: AskedAbout | null
-  /** The service's origin; null in a row from an earlier version. */
-  origin: string | null
+  /** The service's origin. */
+  origin: string
   /** The command that reverses a denial. */
   command: string
 }
@@ -127,7 +127,7 @@ function detailsOf(facts: ApprovalFacts, { about, origin }: RequestContext): Req
     ['Prompt (quoted)', prompt == null ? null : quoted(prompt, limits.quotedCharacters) || unseen],
     ['Files', files.length > 0 ? filesOf(files, moreFiles, limits.maxFilesNamed) : null],
     ...moneyOf(facts, about),
-    ['Service', service === null ? null : named(service, limits.maxPurposeLength)],
+    ['Service', named(service, limits.maxPurposeLength)],
     ['About the policy', facts.kind === 'consent' ? named(facts.docsUrl, limits.maxOriginLength) : null],
   ]
   return lines.flatMap(([name, value]) => (value ? [{ name, value }] : []))
@@ -175,10 +175,10 @@ function headOf(facts: ApprovalFacts, about: AskedAbout | null): string {
   }
 }
 
-function tellingApart(facts: ApprovalFacts, about: AskedAbout, origin: string | null): string[] {
+function tellingApart(facts: ApprovalFacts, about: AskedAbout, origin: string): string[] {
   const { tool, model, prompt, files, moreFiles } = about
   const by = facts.kind === 'spend' || model === null ? '' : ` with ${nameOf(model)}`
-  const at = origin === null ? '' : ` at ${named(origin.replace(/^https?:\/\//, ''), limits.maxNameLength)}`
+  const at = ` at ${named(origin.replace(/^https?:\/\//, ''), limits.maxNameLength)}`
   return [
     `${tool === null ? 'a request from a program' : nameOf(tool)}${by}${at}`,
     files.length > 0 ? filesOf(files, moreFiles, 2) : '',
