@@ -51,7 +51,7 @@ export const thisOwner = (): string => `${thisProcess()} ${thisMachine()}`
 
 /** Whether the named process may still run. If it is on another machine, that is unknown, so it may. */
 export function mayRun(owner: string): boolean {
-  const [process = '', machine = thisMachine()] = owner.split(' ')
+  const [process = '', machine] = owner.split(' ')
   return machine !== thisMachine() || isRunning(process)
 }
 

@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Clock } from '#contract/time.ts'
@@ -195,21 +185,6 @@ test('a copy of any moment of a payment, restored after it, signs no second one'
     ...Array(2).fill('paid before'),
     ...Array(2).fill('max-total'),
   ])
-})
-
-test('a note of an earlier version has no figures and takes those of its journal', async () => {
-  const notes = temporaryFolder()
-  const first = await walletOn(notes)
-  await first.pay()
-  const path = join(notes, `${first.wallet.address.toLowerCase()}.json`)
-  const { address, journal, folder } = JSON.parse(readFileSync(path, 'utf8'))
-  writeFileSync(path, JSON.stringify({ address, journal, folder }))
-  expect(await first.pay()).toBe('paid before')
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
-    count: 1,
-    totalMicroUsd: '5000000',
-    last: expect.stringMatching(/^pay_/),
-  })
 })
 
 test('the user may choose which journal counts', async () => {

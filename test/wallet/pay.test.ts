@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import type { Payer } from '#client/credential.ts'
+import { thisMachine } from '#wallet/ids.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Wallet } from '#wallet/wallet.ts'
@@ -223,7 +224,7 @@ test('the turn of an earlier start with our number is not waited for', async () 
   const { wallet, folder, clock, pauses, dispose } = await sampleWallet()
   await wallet.status()
   const database = new DatabaseSync(join(folder, 'agent.db'))
-  const owner = `${process.pid}@${hostname()}#another-start`
+  const owner = `${process.pid}@${hostname()}#another-start ${thisMachine()}`
   database.prepare('INSERT INTO top_up_lease VALUES (1, ?, ?, ?)').run('turn_x', owner, clock.now() + 30_000)
   database.close()
   await wallet.pay(order(), fakeService(wallet.address, 'credit').send)

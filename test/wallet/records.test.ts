@@ -146,14 +146,13 @@ function recordsContract(openStore: OpenTestStore): void {
   })
 
   const leases: [whose: string, owner: string, isWaitedFor: boolean][] = [
-    ['of a process of this machine that has ended', `999999999@${hostname()}#gone`, false],
-    [
-      'of a process of this machine that has ended, named with it',
-      `999999999@${hostname()}#gone ${thisMachine()}`,
-      false,
-    ],
+    ['of a process of this machine that has ended', `999999999@${hostname()}#gone ${thisMachine()}`, false],
     ['of a process of a machine or container with our name', `999999999@${hostname()}#x another/pid:[1]`, true],
-    ['of another machine’s process, with an id that is unused here', '999999999@another-machine#x', true],
+    [
+      'of another machine’s process, with an id that is unused here',
+      '999999999@another-machine#x another/pid:[2]',
+      true,
+    ],
   ]
   test.each(leases)('a turn %s', async (_whose, owner, isWaitedFor) => {
     await setUp()

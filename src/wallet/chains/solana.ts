@@ -187,7 +187,8 @@ type SolanaLife = Pick<Payment, 'network' | 'memo' | 'lastValidBlockHeight' | 'a
 
 /**
  * A transaction is valid up to a block height, however long the chain takes to reach it: if no block contains it when a
- * later block is final, none ever will. Null if that height is unknown. Throws a refusal if no node can be reached.
+ * later block is final, none ever will. Null for a payment on the other rail, which has no such height. Throws a refusal
+ * if no node can be reached.
  */
 export async function solanaEnd(nodes: ChainNodes, payment: SolanaLife): Promise<ChainEnd | null> {
   const { network, memo, lastValidBlockHeight } = payment

@@ -55,20 +55,19 @@ function* isBehind(noted: JournalMark): Work<boolean> {
 
 /**
  * Which journal counts a key's payments, and how far it was before the last payment was sent. `folder` is null for a
- * journal in a database. Notes from earlier versions have no figures.
+ * journal in a database.
  */
 const Note = z.strictObject({
   address: z.string(),
   journal: z.string(),
   folder: z.string().nullable(),
-  steps: z.int().nonnegative().default(0),
-  count: z.int().nonnegative().default(0),
+  steps: z.int().nonnegative(),
+  count: z.int().nonnegative(),
   totalMicroUsd: z
     .string()
     .regex(/^\d{1,20}$/)
-    .default('0')
     .transform(BigInt),
-  last: z.string().nullable().default(null),
+  last: z.string().nullable(),
 })
 type Note = JournalMark & { address: string; folder: string | null }
 

@@ -21,9 +21,7 @@ export interface Payment extends Payee {
   nonce: string | null
   /** After this time the chain no longer accepts it; an estimate on Solana. */
   validBeforeMs: number | null
-  /**
-   * On Solana, the last block height that may contain it. Null on the other rail, and if an earlier version signed it.
-   */
+  /** On Solana, the last block height that may contain it. Null on the other rail, and until it is signed. */
   lastValidBlockHeight: number | null
   memo: string | null
   sends: number
