@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { openAgent, temporaryFolder } from './open-agent.ts'
 const child = fileURLToPath(new URL('./saving-child.ts', import.meta.url))
 const ids = { job: 'job_0123456789abcdef', call: 'call_0123456789abcdef' }
 const uuid = '01234567-89ab-4def-8123-456789abcdef'
+const endedPid = spawnSync(process.execPath, ['-e', '']).pid
 const nowMs = Date.now()
 const old = new Date(nowMs - oldPartMs - 1_000)
 
@@ -39,6 +40,7 @@ test('only our own partial files that are unchanged for a day are removed', asyn
     '.job_iiiiiiiiiiiiiiii.part': old,
     'job_0123456789abcdef.part': old,
     '.job_0123456789abcdef.part.txt': old,
+    [`.0123456789ab-${uuid}.part`]: old,
     '.vimrc.part': old,
     'video.mp4': old,
   }
@@ -46,7 +48,7 @@ test('only our own partial files that are unchanged for a day are removed', asyn
     ...stay,
     [`.${ids.job}.part`]: old,
     [`.${ids.job}.part.json`]: old,
-    [`.0123456789ab-${uuid}.part`]: old,
+    [`.0123456789ab-${endedPid}-${uuid}.part`]: old,
     '.call_bbbbbbbbbbbbbbbb.part': old,
   })
   await mkdir(join(folder, '.job_cccccccccccccccc.part'))

@@ -100,7 +100,7 @@ const read = (row: Record<string, SQLOutputValue>): KeptFile => ({
 
 /** Names of our incomplete files: of jobs, of calls, and of texts with the id of the writing process. */
 const ownPart =
-  /^\.(?<id>(?:job|call)_[\da-hj-km-np-tv-z]{16}|[\da-f]{12}-(?:(?<pid>\d{1,10})-)?[\da-f-]{36})\.part(?:\.json)?$/
+  /^\.(?<id>(?:job|call)_[\da-hj-km-np-tv-z]{16}|[\da-f]{12}-(?<pid>\d{1,10})-[\da-f-]{36})\.part(?:\.json)?$/
 
 /**
  * Removes incomplete files of processes that died: parts that have our names, were not written to for a day, and belong
