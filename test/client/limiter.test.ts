@@ -135,11 +135,6 @@ test.each<[string, Partial<LimitWindow>]>([
   expect(roomIn(sent(well, 2), believedUntilMs)).toEqual({ kind: 'go' })
 })
 
-test('an end a day off that an earlier version noted is believed for no longer', () => {
-  const note = { ...after(said({ requestsLeft: 0 })), requestsResetAtMs: dayOffMs }
-  expect(roomIn(later(note, 0), nowMs)).toEqual({ kind: 'used-up', untilMs: believedUntilMs })
-})
-
 test('an invalid note, or one of another version, is ignored', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), text => {

@@ -71,9 +71,8 @@ const unknown: LimitWindow = {
  * answer. If a window claims to end implausibly late, one call is let through to find out.
  */
 export function bucketNote(text: string | null, nowMs: number): BucketNote {
-  const noted = readNote(BucketNote, text, nowMs)
-  if (!noted) return { ...unknown, changedAtMs: nowMs, pausedUntilMs: 0, flights: [] }
-  const note = { ...noted, ...believed(noted) }
+  const note = readNote(BucketNote, text, nowMs)
+  if (!note) return { ...unknown, changedAtMs: nowMs, pausedUntilMs: 0, flights: [] }
   const isNew = isOver(note.requestsResetAtMs, nowMs)
   const isNewForTokens = isOver(note.tokensResetAtMs, nowMs)
   const mayGoOn =
