@@ -7,5 +7,12 @@ import all from './vitest.config.ts'
 export default mergeConfig(
   { ...all, test: { ...all.test, include: [] } },
   // One worker more than processors computes while another waits for its disk, its threads or a timer.
-  { test: { include: unitTests, isolate: false, maxWorkers: availableParallelism() + 1 } },
+  {
+    test: {
+      include: unitTests,
+      isolate: false,
+      maxWorkers: availableParallelism() + 1,
+      setupFiles: ['test/writer-in-process.ts'],
+    },
+  },
 )

@@ -15,7 +15,7 @@ const outside =
 
 const named = (...names: string[]) => names.map(name => `test/${name}.test.ts`)
 
-/** What imports do not tell: the product runs programs, codecs or models below these. */
+/** What imports do not tell: the product runs programs, codecs, models or the writer's thread below these. */
 export const testsOfPrograms = named(
   'engines/demo/video',
   'engines/faces/human-faces',
@@ -24,6 +24,7 @@ export const testsOfPrograms = named(
   'engines/service/chain',
   'host/media/limits',
   'host/workers/subprocess',
+  'ledger/store/sqlite-writer',
   'service/video',
 )
 

@@ -11,7 +11,7 @@ import { listOf, type WriterAnswer, type WriterData, type WriterRequest } from '
 
 if (parentPort) serve(parentPort, workerData as WriterData)
 
-function serve(port: MessagePort, { path }: WriterData): void {
+export function serve(port: MessagePort, { path }: WriterData): void {
   const database = openForWriting(path)
   const answerTo = answerer(database)
   port.on('message', (request: WriterRequest) => {
