@@ -34,6 +34,7 @@ const longest = [
   'cli/doctor/doctor',
   'conformance/fuzz/fuzz',
   'browser/apps',
+  'contributing',
   'cli/keys',
   'cli/data-folder',
   'faults/open-holds/open-holds',

@@ -4,8 +4,9 @@
  */
 import type { MessagePort, WorkerOptions } from 'node:worker_threads'
 import { vi } from 'vitest'
+import type { WriterData } from '#ledger/store/sqlite/writer-messages.ts'
 
-type Serve = (port: MessagePort, data: unknown) => void
+type Serve = (port: MessagePort, data: WriterData) => void
 
 vi.mock('node:worker_threads', async importOriginal => {
   // Imported here, because a mock is made before the imports of its file.
@@ -16,7 +17,7 @@ vi.mock('node:worker_threads', async importOriginal => {
   class WriterInProcess extends EventEmitter {
     readonly #port: MessagePort
 
-    constructor(serving: Promise<{ serve: Serve }>, data: unknown) {
+    constructor(serving: Promise<{ serve: Serve }>, data: WriterData) {
       super()
       const { port1, port2 } = new threads.MessageChannel()
       this.#port = port1
