@@ -23,6 +23,7 @@ beforeAll(async () => {
       { slug: 'test-rollup', node, baseCredits: 30 },
       { slug: 'test-chain', node },
       { slug: 'dear-chain', node, baseCredits: 100_000 - 10 },
+      { slug: 'cheap-chain', node, baseCredits: 1 },
     ],
   })
 })
@@ -65,7 +66,7 @@ test('§14 networks are listed for every caller, sorted', async () => {
   const response = await service.request('/api/v1/crypto/rpc/networks')
   expect([response.status, await response.json()]).toEqual([
     200,
-    { networks: ['dear-chain', 'test-chain', 'test-rollup'] },
+    { networks: ['cheap-chain', 'dear-chain', 'test-chain', 'test-rollup'] },
   ])
 })
 
@@ -99,6 +100,17 @@ test('§14 what a node refuses costs 5 credits, and its words and ids come back 
   expect(told(response)[0]).toBe('45')
 })
 
+test('§14 what a node refuses costs no more than an answer, and nothing is written off', async () => {
+  const before = await lines()
+  node.answer = () => ({ error: { code: -32602, message: 'invalid params' } })
+  const { response } = await post(call('eth_call', 1), await service.key(1), {}, 'cheap-chain')
+  expect([response.status, told(response)[0]]).toEqual([200, '1'])
+  const charged = (await lines()).filter(each => !before.some(({ id }) => id === each.id))
+  expect(charged.map(({ units }) => units)).toEqual([1n])
+  const lost = service.store.read.selectFrom('entry').select('id').where('kind', '=', 'WRITE_OFF')
+  expect(await lost.execute()).toEqual([])
+})
+
 const refused: [rule: string, body: unknown, says: string][] = [
   ['D7: a method of the node’s administration', call('admin_peers'), 'method'],
   ['a debugger', call('debug_traceTransaction'), 'method'],
@@ -130,7 +142,7 @@ test('§14 an unknown network is refused with the known ones', async () => {
   const { response, body } = await post(call('eth_chainId'), await service.key(1), {}, 'nowhere')
   expect([response.status, JSON.stringify(body)]).toEqual([
     400,
-    expect.stringContaining('test-rollup, test-chain, dear-chain'),
+    expect.stringContaining('test-rollup, test-chain, dear-chain, cheap-chain'),
   ])
 })
 

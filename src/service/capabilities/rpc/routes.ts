@@ -41,9 +41,7 @@ async function answerRpc(call: Call, network: string, body: RpcRequest, service:
     const sale = { model: null, amount: addUsd(...linesOf(most).map(line => line.amount)) }
     const value = await sell(call, sale, service, async () => {
       const results = await ask(chain, calls, call.signal, service)
-      credits = sum(
-        results.map(({ error }, index) => (error === undefined ? (prices[index] ?? 0) : rpcCredits.errorItem)),
-      )
+      credits = sum(results.map(({ error }, index) => usedCredits(prices[index] ?? 0, error !== undefined)))
       const [first] = results
       const reply = json(Array.isArray(body) ? results : first)
       call.set(rpcUsedCredits, credits)
@@ -78,6 +76,10 @@ function creditsOf({ baseCredits = rpcCredits.base }: ChainNetwork, { method }: 
     'is not allowed: use a method that reads the chain, or send a signed transaction',
   )
 }
+
+/** A refused call never costs more than an answered one, whose price is what was held. */
+const usedCredits = (price: number, isRefused: boolean): number =>
+  isRefused ? Math.min(price, rpcCredits.errorItem) : price
 
 async function ask({ node, slug }: ChainNetwork, calls: readonly RpcCall[], signal: AbortSignal, service: Service) {
   try {
