@@ -242,4 +242,15 @@ export const otherThreats: readonly Threat[] = [
     answer: 'the same 404 as for a receipt that does not exist',
     shownBy: [shown('service/receipts.test.ts', 'somebody else gets none, and learns nothing')],
   },
+  {
+    id: 'S12',
+    threat: 'wallets by the thousand, which cost nothing to create, that each call the API for free',
+    answer: 'they share the limits of their address; a wallet that has paid has its own',
+    shownBy: [
+      shown(
+        'service/limits-rules.test.ts',
+        'S12 wallets that cost nothing to create share one limit, which a wallet with an account does not',
+      ),
+    ],
+  },
 ]

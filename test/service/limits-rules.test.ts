@@ -145,6 +145,20 @@ describe('limits through the front door', () => {
       },
       { ...changes },
     )
+
+  test('S12 wallets that cost nothing to create share one limit, which a wallet with an account does not', async () => {
+    service = await openService()
+    const known = evmWallet()
+    const [atMs, name] = [service.clock.now(), known.address.toLowerCase()]
+    await service.store.commit([{ id: uuidV7(atMs), ops: openWalletAccount(name, atMs) }])
+    const balance = async (wallet: TestWallet) => {
+      const headers = { 'sign-in-with-x': await signIn(wallet) }
+      return (await service.request(`/api/v1/x402/balance/${wallet.address}`, { headers })).status
+    }
+    for (let sent = 0; sent < 30; sent++) expect(await balance(evmWallet())).toBe(200)
+    expect([await balance(evmWallet()), await balance(known)]).toEqual([429, 200])
+  })
+
   const account = async (key: string) => (await service.service.keys.find(key))?.account ?? ''
   const secondKey = async (of: string) => {
     const order = { account: await account(of), label: '', expiresAtMs: null }

@@ -1,20 +1,15 @@
 import { isIPv6 } from 'node:net'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { CountedFor } from '#contract/limits.ts'
-import { type Principal, subjectOf } from '#ledger/accounts/principal.ts'
+import { hasAccount, type Principal, subjectOf } from '#ledger/accounts/principal.ts'
 import type { BodyRoom, BodyStay, WalletSlots } from './concurrency.ts'
 import { type LimitLog, limitHit } from './limit-log.ts'
 import type { LimitedDemand, LimitedRequest } from './limit-rules.ts'
 import type { Limiter } from './limiter.ts'
 
-/**
- * The subject against which failures count. Creating wallets costs nothing, so their failures count against their
- * address.
- */
+/** The subject against which failures count. */
 const subject = ({ principal, address }: Caller): string =>
-  principal && !(principal.kind === 'wallet' && principal.isNew)
-    ? subjectOf(principal)
-    : `address:${addressSubject(address)}`
+  hasAccount(principal) ? subjectOf(principal) : `address:${addressSubject(address)}`
 
 /** The abuse block, of this process alone or shared with others. */
 interface FailureBlock {
@@ -85,7 +80,7 @@ const limitedRequest = (
   model: model?.id ?? null,
   tier: model?.tier ?? null,
   principal,
-  address: principal ? '' : countedName(countedFor, address),
+  address: hasAccount(principal) ? '' : countedName(countedFor, address),
 })
 
 function countedName(countedFor: CountedFor, address: string): string {

@@ -12,7 +12,7 @@ import type { Operation } from '#contract/operations/operation.ts'
 import type { RateLimits } from '#contract/operations/rate-limits.ts'
 import { dayMs } from '#contract/time.ts'
 import type { LimitType } from '#contract/wire/headers.ts'
-import type { Principal } from '#ledger/accounts/principal.ts'
+import { hasAccount, type Principal } from '#ledger/accounts/principal.ts'
 
 /** A count that a request must fit into. */
 export interface LimitDimension extends RateLimit {
@@ -85,7 +85,7 @@ export interface LimitedRequest {
   tier: TextTier | null
   /** Null for an unidentified caller. */
   principal: Principal | null
-  /** The key for counting an unidentified caller: an `addressSubject`, or the payer of a verified payment. */
+  /** The key for counting a caller without an account: an `addressSubject`, or the payer of a verified payment. */
   address: string
 }
 
@@ -108,7 +108,7 @@ function userLimit({ principal, limit, model, tier }: LimitedRequest, settings: 
 export function limitDimensions(request: LimitedRequest, extra: LimitSettings = {}): LimitDimension[] {
   const { limit, principal } = request
   const what = `${limit}:${request.model ?? ''}`
-  const who = principal ? `account:${principal.account}` : `address:${request.address}`
+  const who = hasAccount(principal) ? `account:${principal.account}` : `address:${request.address}`
   const dimensions: LimitDimension[] = [{ key: `${who}:${what}`, type: 'user', ...userLimit(request, extra) }]
   const byKey = extra.apiKey?.[limit]
   if (byKey && principal?.kind === 'key') {

@@ -31,6 +31,13 @@ export interface WalletPrincipal {
   isNew: boolean
 }
 
+/**
+ * Whether a caller has an account. Creating wallets costs nothing, so one without an account counts like an unidentified
+ * caller, by its address.
+ */
+export const hasAccount = (principal: Principal | null): principal is Principal =>
+  principal !== null && !(principal.kind === 'wallet' && principal.isNew)
+
 /** The name by which failures are counted: a misbehaving key must not block its account's other keys. */
 export const subjectOf = (principal: Principal): string =>
   principal.kind === 'key' ? `key:${principal.keyId}` : `wallet:${principal.wallet}`

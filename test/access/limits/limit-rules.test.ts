@@ -63,6 +63,20 @@ test('models, operations, accounts and addresses are counted apart', () => {
   expect(new Set(keys.flat()).size).toBe(keys.length)
 })
 
+test('S12: wallets without an account share the count of their address, and none of an account', () => {
+  const fresh = (wallet: string): Principal => ({
+    ...walletCaller,
+    kind: 'wallet',
+    account: wallet,
+    wallet,
+    isNew: true,
+  })
+  expect(keysOf({ principal: fresh('0x1') })).toEqual(keysOf({ principal: null }))
+  expect(keysOf({ principal: fresh('0x1') })).toEqual(keysOf({ principal: fresh('0x2') }))
+  const elsewhere = { principal: fresh('0x1'), address: '192.0.2.2' }
+  expect(keysOf(elsewhere)).not.toEqual(keysOf({ principal: fresh('0x1') }))
+})
+
 test('keys and everybody together are counted where the operator says so', () => {
   const extra = { apiKey: { read: { requestsPerMinute: 5 } }, global: { read: { requestsPerMinute: 9_000 } } }
   expect(limitDimensions(request(), extra).map(({ type }) => type)).toEqual(['user', 'api_key', 'global'])
