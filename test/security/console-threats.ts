@@ -233,12 +233,13 @@ export const consoleThreats: readonly Threat[] = [
   },
   {
     id: 'O18',
-    threat: 'a hijacked session that gives away credit, or creates operators or passkeys',
+    threat: 'a hijacked session that gives away credit or refunds, or creates operators or passkeys',
     answer:
-      '403 for credit above 100 USD in an hour and for managing operators, unless the operator signed in or confirmed a passkey in the last five minutes',
+      '403 for more than 100 USD of credit and refunds in an hour and for managing operators, unless the operator signed in or confirmed a passkey in the last five minutes',
     shownBy: [
       passkeys(
         'O18: acts that cannot be taken back need a proof of the last five minutes, and small ones do not',
+        'O18: refunds of requests and jobs count together with credits',
         'O18: two processes count the credits of one operator together',
       ),
     ],

@@ -6,7 +6,7 @@ import { csvOf } from '../queries/entries.ts'
 import { type CsvTable, NotAnswered, type OperatorContext } from '../queries/operator-context.ts'
 import { type OperatorOperation, type operatorActs, operatorOperations } from '../queries/wire.ts'
 import type { ConsoleRoute, ConsoleRoutes, RouteContext } from './console-route.ts'
-import { isMuchCredit } from './much-credit.ts'
+import { isMuchCredit, isMuchJobRefund, isMuchRefund } from './much-credit.ts'
 
 type ActName = keyof typeof operatorActs
 
@@ -15,11 +15,11 @@ const acts: Readonly<Record<ActName, Pick<ConsoleRoute, 'role' | 'proof'>>> = {
   'customer.create': { role: 'support' },
   'customer.change': { role: 'support' },
   'customer.credit': { role: 'owner', proof: isMuchCredit },
-  'customer.refund': { role: 'support' },
+  'customer.refund': { role: 'support', proof: isMuchRefund },
   'customer.suspend': { role: 'support' },
   'customer.resume': { role: 'support' },
   'customer.limit': { role: 'owner' },
-  'job.refund': { role: 'support' },
+  'job.refund': { role: 'support', proof: isMuchJobRefund },
   'limit.unblock': { role: 'support' },
   'payment.check': { role: 'support' },
   'operator.create': { role: 'owner', proof: true },

@@ -135,7 +135,7 @@ export async function refundRequest(
 }
 
 /** Returns who was charged for a request, and how much a refund would return. */
-export async function chargeOf({ store: { read } }: OperatorContext, request: string) {
+export async function chargeOf({ store: { read } }: Pick<OperatorContext, 'store'>, request: string) {
   const rows = await read
     .selectFrom('entry')
     .select(['account', 'kind', 'amount'])

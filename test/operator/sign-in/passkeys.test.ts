@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
 import { minuteMs } from '#contract/time.ts'
+import type { Op } from '#ledger/store/units.ts'
+import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { PasskeyCreation, ProofWays, SignInWays, YourSignIn } from '#pages/console/wire.ts'
 import { pageKeyHeader } from '#pages/kit/wire.ts'
 import { adminToken } from '../../service/open-service.ts'
@@ -258,6 +261,42 @@ describe('attacks on passkeys', () => {
     expect(await status(credit('500'))).toBe(200)
     opened.service.clock.pass(5 * minuteMs + 1)
     expect(await json(credit('1'))).toMatchObject(needs)
+  })
+
+  test('O18: refunds of requests and jobs count together with credits', async () => {
+    const { clock, store } = opened.service
+    const atMs = clock.now()
+    const charged = (request: string, usd: bigint): Op[] => {
+      const amount = microUsd(usd * 1_000_000n)
+      const line = { sku: 's', units: 1n, unitPricePicoUsd: usd * 1_000_000_000_000n, amount }
+      return [
+        {
+          ...{ op: 'hold', hold: request, account: 'bob', amount, atMs },
+          lease: { owner: 'o', untilMs: atMs + 60_000 },
+        },
+        { op: 'capture', hold: request, request, model: 'm', lines: [line], atMs },
+      ]
+    }
+    const credited = { op: 'credit', account: 'bob', amount: microUsd(300_000_000n), atMs } as const
+    const job = { account: 'bob', model: 'm', request: 'of-job', input: '{}' }
+    const ops: Op[] = [
+      { op: 'account', account: 'bob', kind: 'customer', atMs },
+      { ...credited, source: 'system:grant', ref: 'grant:first' },
+      ...[...charged('large', 101n), ...charged('small', 60n), ...charged('of-job', 60n)],
+      { op: 'job', job: 'j', from: null, to: 'queued', fence: 0, set: job, atMs },
+    ]
+    expect(await store.commit([{ id: `${uuidV7(atMs)}/made`, ops }])).toMatchObject([{ ok: true }])
+    const act = (name: string, order: object) => ask(`/api/operator/${name}`, session, { ...order, reason: 'A test' })
+    const [needs, refund] = [{ needs: 'proof' }, (request: string) => act('customer.refund', { request })]
+    clock.pass(5 * minuteMs + 1)
+    expect(await json(refund('large'))).toMatchObject(needs)
+    expect(await status(refund('small'))).toBe(200)
+    expect(await json(act('job.refund', { job: 'j' }))).toMatchObject(needs)
+    expect(await json(refund('of-job'))).toMatchObject(needs)
+    expect(await json(act('customer.credit', { customer: 'bob', usd: '41' }))).toMatchObject(needs)
+    // The action itself refuses what would give nothing.
+    for (const request of ['small', 'none', '\0']) expect((await status(refund(request))) === 403).toBe(false)
+    expect(await status(act('customer.credit', { customer: 'bob', usd: '39' }))).toBe(200)
   })
 
   test('O18: two processes count the credits of one operator together', async () => {
