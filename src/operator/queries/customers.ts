@@ -83,14 +83,24 @@ export async function customers(
 /** Characters that LIKE treats as wildcards. */
 const escaped = (text: string): string => text.replace(/[\\%_]/g, character => `\\${character}`)
 
+/**
+ * Returns the forms that the database's `lower` may give a text: of letters beyond ASCII it changes none. A name is found
+ * as it was written, and in either case if its other letters have one case.
+ */
+const loweredForms = (text: string): string[] => [
+  ...new Set([text, text.toLowerCase(), text.toUpperCase()].map(asciiLowered)),
+]
+
+const asciiLowered = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase())
+
 function matching({ search = '', state }: OperatorOrder<'customers'>): RawBuilder<unknown> {
   const terms = [sql`1 = 1`]
   if (state !== undefined) terms.push(sql.raw(`a.suspended_at_ms IS ${state === 'active' ? '' : 'NOT '}NULL`) as never)
   const text = search.trim()
   if (text !== '') {
-    const part = `%${escaped(text.toLowerCase())}%`
-    const named = ['c.name', 'c.email', 'c.note', 'a.id'].map(
-      column => sql`lower(coalesce(${sql.raw(column)}, '')) LIKE ${part} ESCAPE '\\'`,
+    const parts = loweredForms(text).map(form => `%${escaped(form)}%`)
+    const named = ['c.name', 'c.email', 'c.note', 'a.id'].flatMap(column =>
+      parts.map(part => sql`lower(coalesce(${sql.raw(column)}, '')) LIKE ${part} ESCAPE '\\'`),
     )
     const wallets = sql`SELECT account FROM wallet WHERE id IN (${text}, ${text.toLowerCase()})`
     // Lists show the beginning of a key. A complete key finds its owner too, and is never part of an answer.
@@ -105,11 +115,11 @@ export async function customerNamed({ read }: Reading, text: string): Promise<St
   const [exact] = (await customersWhere(read, sql`a.id = ${text}`)).rows
   // Actions use an id, so the other columns need no search.
   if (exact) return exact
-  const small = text.toLowerCase()
+  const forms = sql.join(loweredForms(text))
   const { rows } = await customersWhere(
     read,
-    sql`lower(coalesce(c.name, '')) = ${small} OR lower(coalesce(c.email, '')) = ${small}
-      OR a.id IN (SELECT account FROM wallet WHERE id IN (${text}, ${small}))
+    sql`lower(coalesce(c.name, '')) IN (${forms}) OR lower(coalesce(c.email, '')) IN (${forms})
+      OR a.id IN (SELECT account FROM wallet WHERE id IN (${text}, ${text.toLowerCase()}))
       OR a.id IN (SELECT account FROM api_key WHERE id = ${text})`,
   )
   const [only, other] = rows

@@ -164,6 +164,16 @@ export function oddInputsContract(name: string, open: () => Promise<OpenedStore>
       expect(await found('%%')).toEqual([])
     })
 
+    test('a customer is found by a name with letters beyond ASCII, as it was written and in either case', async () => {
+      await isAnswered('customer.create', { name: 'Ärzte Köln' })
+      const found = async (search: string) =>
+        (await callOperator(context, 'customers', { search }, 'a test')).rows.map(row => row.name)
+      for (const search of ['Ärzte Köln', 'Ärzte', 'ärzte', 'ÄRZTE', 'köln', 'KÖLN'])
+        expect([search, await found(search)]).toEqual([search, ['Ärzte Köln']])
+      const { customer } = await callOperator(context, 'customer', { customer: 'Ärzte Köln' }, 'a test')
+      expect(customer.name).toBe('Ärzte Köln')
+    })
+
     test('O11: after all of it the ledger adds up', async () => {
       for (const operation of ['customer.credit', 'customer.refund', 'job.refund'] as const)
         for (const member of Object.keys(operatorOperations[operation].input.shape))
