@@ -18,8 +18,10 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D2',
-    threat: 'documents that decompress to hundreds of megabytes, take hours to parse, or name local files',
-    answer: 'parsed on a thread with limits of time and memory, in one pass; nothing in them is run or fetched',
+    threat:
+      'documents that decompress to hundreds of megabytes, alone or as files of one chat, take hours to parse, or name local files',
+    answer:
+      'parsed on a thread with limits of time, memory and text, which all files of a chat share, in one pass; nothing in them is run or fetched',
     shownBy: [
       shown(
         'service/text-parser.test.ts',
@@ -31,6 +33,7 @@ export const doorThreats: readonly Threat[] = [
         'D2: tags without end are read in one pass',
         'D2: tags with spaces between them are read in one pass',
       ),
+      shown('service/chat-named-media.test.ts', 'D2: files of one request that …'),
     ],
   },
   {

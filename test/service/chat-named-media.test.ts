@@ -1,9 +1,14 @@
 /** Videos and files of a chat (published contract §5.1): by an address or as bytes, for models that say so. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import type { ServiceError } from '#contract/errors/service-error.ts'
+import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile, FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
 import { videoBytes } from '#engines/video-media/media-limits.ts'
+import { lineLog } from '#host/log.ts'
 import { audit } from '#ledger/audit/audit.ts'
+import { fetchMedia, filesCharacters, mediaNamedIn } from '#service/capabilities/chat/chat-media.ts'
+import { CountedFetcher } from '#service/http/route.ts'
 import type { TextModel } from '#service/models/model.ts'
 import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
@@ -147,6 +152,43 @@ test.each<[rule: string, fixture: () => ChatFixture, part: object, says: RegExp]
 ])('a file %s is a 400, and free', async (_rule, fixture, part, says) => {
   const { status, text, charged } = await send(fixture(), [part])
   expect([status, text, charged]).toEqual([400, expect.stringMatching(says), 0n])
+})
+
+/** Three small files, each of which the reader turns into this many characters after this many milliseconds. */
+async function readThree(characters: number, ms = 0) {
+  let reads = 0
+  const read = async () => {
+    reads++
+    vi.advanceTimersByTime(ms)
+    return 'a'.repeat(characters)
+  }
+  const model = textModel({ files: 'text' })
+  const content = [1, 2, 3].map(each => file(dataUrl('text/plain', Buffer.from(`${each}`))))
+  const request = { model: model.id, messages: [{ role: 'user', content }] } as ChatCompletionRequest
+  let room = 0
+  const add = (bytes: number) => {
+    room += bytes
+  }
+  const fetcher = new CountedFetcher({ fetch: () => Promise.reject(new Error('Nothing is fetched.')) }, { add })
+  const log = lineLog(() => undefined)
+  const fetching = { fetcher, documents: { read }, log, model, signal: new AbortController().signal }
+  vi.useFakeTimers({ toFake: ['performance'] })
+  const refusal = await fetchMedia(mediaNamedIn(request, model, 0), fetching).then(
+    () => null,
+    (error: ServiceError) => JSON.stringify(error.body),
+  )
+  vi.useRealTimers()
+  return { reads, refusal, isCounted: room >= reads * characters }
+}
+
+const third = filesCharacters / 3
+test.each<[rule: string, characters: number, ms: number, reads: number, says: RegExp | null]>([
+  ['with as much text as one document may have are read', Math.floor(third) - 1_000, 0, 3, null],
+  ['that unfold to more text than one document may have', Math.ceil(third), 0, 3, /more than 10000000 characters/],
+  ['that take longer than a minute', 1, 40_000, 2, /took too long to read/],
+])('D2: files of one request %s', async (_rule, characters, ms, reads, says) => {
+  const read = await readThree(characters, ms)
+  expect(read).toEqual({ reads, refusal: says ? expect.stringMatching(says) : null, isCounted: true })
 })
 
 test('Responses take files too', async () => {

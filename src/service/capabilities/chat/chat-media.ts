@@ -164,8 +164,8 @@ type Fetching = Pick<Service, 'documents' | 'log'> & Pick<Call, 'fetcher' | 'sig
 
 /**
  * Fetches the replacement of each part, so that an engine gets bytes and never a caller's URL, which could point into
- * the operator's network. Fetches one after another, so that together they stay within their limits of bytes and time.
- * Throws `invalidRequest` that names the field, or the signal's reason.
+ * the operator's network. Fetches and reads one after another, so that together they stay within their limits of bytes,
+ * text and time. Throws `invalidRequest` that names the field, or the signal's reason.
  */
 export async function fetchMedia(
   named: readonly NamedMediaItem[],
@@ -177,6 +177,7 @@ export async function fetchMedia(
   const startedMs = performance.now()
   const longestMs = named.some(({ part }) => part.type !== 'image_url') ? fetchMs : imageFetchMs
   let leftBytes = namedMediaBytes
+  let leftCharacters = filesCharacters
   for (const item of named) {
     const key = `${item.part.type} ${item.url}`
     const same = isAddress(item.url) ? known.get(key) : undefined
@@ -184,12 +185,18 @@ export async function fetchMedia(
       parts.set(item.part, withUrlOf(item.part, same))
       continue
     }
-    const timeoutMs = Math.max(1, Math.floor(longestMs - (performance.now() - startedMs)))
+    const leftMs = Math.floor(longestMs - (performance.now() - startedMs))
+    if (leftMs <= 0 && !isAddress(item.url)) throw fieldError(item.path, 'the files before it took too long to read')
+    const timeoutMs = Math.max(1, leftMs)
     const file = isAddress(item.url)
       ? await fetchOne(item, { ...fetching, timeoutMs, mostBytes: Math.min(mostBytesOf(item.part), leftBytes) })
       : { bytes: encodedBytes(item), mimeType: '' }
     if (isAddress(item.url)) leftBytes -= file.bytes.length
     const part = await given(item, file, fetching)
+    if (part.type === 'text') leftCharacters -= part.text.length
+    if (leftCharacters < 0) {
+      throw fieldError(item.path, `has, with the files before it, more than ${filesCharacters} characters of text`)
+    }
     known.set(key, part)
     parts.set(item.part, part)
   }
@@ -247,6 +254,7 @@ async function given(
         return { ...part, file: { ...file, file_data: dataUrl(type) } }
       }
       const text = await readDocument(bytes, { ...fetching, path })
+      fetching.fetcher.count(text.length)
       const head = file.filename === undefined ? 'A file:' : `The file ${JSON.stringify(file.filename)}:`
       return { type: 'text', text: `${head}\n\n${text}`, ...(cached ? { cache_control: cached } : {}) }
     }
@@ -286,3 +294,6 @@ export const namedMediaCount = 10
 
 /** For all of them together: with base64, as much as a request's body may have. */
 export const namedMediaBytes = 25 * 1024 * 1024
+
+/** Text of all files together, as much as one document may have: a packed file of 10 kB can unfold to all of it. */
+export const filesCharacters = 10_000_000
