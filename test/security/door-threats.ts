@@ -153,4 +153,16 @@ export const doorThreats: readonly Threat[] = [
       shown('service/upstreams.test.ts', 'and answers of an open breaker block no account'),
     ],
   },
+  {
+    id: 'D12',
+    threat: 'a schema from which a local model would build a huge grammar, or which writes lines to the operator’s log',
+    answer: '400 that names the schema, before the package of the model reads it',
+    shownBy: [
+      shown(
+        'engines/gguf/check-schemas.test.ts',
+        'D12: many lengths of a schema is refused before a grammar is built',
+        'D12: a line for the log as a reference of a schema is refused before a grammar is built',
+      ),
+    ],
+  },
 ]

@@ -3,6 +3,7 @@ import { contextTooLong } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ChatMessage } from '#contract/operations/chat.ts'
 import { askedTokens, type ChatCall } from '../ports/engine.ts'
+import { checkSchemas, type SentSchema } from './check-schemas.ts'
 import type {
   GenerateOptions,
   LlamaChat,
@@ -24,6 +25,7 @@ export interface Generation {
 export async function planGeneration(call: ChatCall, open: OpenModel, chat: LlamaChat): Promise<Generation> {
   const { request, maxCompletionTokens } = call
   refuseWhatIsNotTaken(request)
+  checkSchemas(schemasIn(request))
   const turns = turnsOf(request.messages)
   const functions = functionsOf(request)
   const promptTokens = chat.chatWrapper
@@ -69,6 +71,16 @@ function refuseWhatIsNotTaken({
   if (tools?.length && format && format.type !== 'text') {
     throw fieldError(['response_format'], 'This model supports either a format or tools; leave one of them out')
   }
+}
+
+function schemasIn({ tools, response_format: format }: ChatCompletionRequest): SentSchema[] {
+  const ofTools = (tools ?? []).map((tool, index) => ({
+    schema: 'function' in tool ? (tool.function as { parameters?: unknown } | undefined)?.parameters : undefined,
+    path: ['tools', index, 'function', 'parameters'],
+  }))
+  if (format?.type !== 'json_schema') return ofTools
+  const { schema } = format.json_schema as { schema?: unknown }
+  return [...ofTools, { schema, path: ['response_format', 'json_schema', 'schema'] }]
 }
 
 function functionsOf({ tools, tool_choice: choice }: ChatCompletionRequest): LlamaFunctions | null {

@@ -75,6 +75,8 @@ describe('a GGUF file', { timeout: 120_000, tags: ['llama'] }, () => {
     ['a tool that must be called', { tools: [tool], tool_choice: 'required' }, 'tool_choice'],
     ['a format together with tools', { tools: [tool], response_format: { type: 'json_object' } }, 'response_format'],
     ['an invalid schema', { response_format: { type: 'json_schema', json_schema: { name: 'x' } } }, 'response_format'],
+    ['a schema that refers elsewhere', jsonSchema({ $ref: '#' }), 'response_format'],
+    ['a schema that counts too much', jsonSchema({ type: 'string', maxLength: 1e6 }), 'response_format'],
     ['an answer to no call', { messages: [{ role: 'tool', tool_call_id: 'x', content: 'y' }] }, 'messages'],
   ])('refuses %s, names the field and charges nothing', async (_, body, field) => {
     const before = await fixture.ledger(customer.account)
@@ -119,6 +121,10 @@ describe('a GGUF file', { timeout: 120_000, tags: ['llama'] }, () => {
 })
 
 const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }
+
+const jsonSchema = (schema: object) => ({
+  response_format: { type: 'json_schema', json_schema: { name: 'x', schema } },
+})
 
 const chunksOf = (text: string): ChatCompletionChunk[] =>
   text
