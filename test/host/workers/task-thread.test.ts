@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { inRequest } from '#host/tracing/tracing.ts'
 import { TaskThread } from '#host/workers/task-thread.ts'
 
-type Task = 'count' | 'hang' | 'die' | 'grow'
+type Task = 'count' | 'hang' | 'die' | 'grow' | 'print'
 
 const url = new URL('./failing-thread.ts', import.meta.url)
 const options = { name: 'odd', url, timeoutMs: 60_000, waiting: 3, heapMb: 32, leftMs: 1 }
@@ -73,6 +74,18 @@ describe('a thread for tasks', { timeout: 60_000 }, () => {
   test('what cannot be sent to a thread fails alone', async () => {
     await expect(thread.run((() => {}) as unknown as Task)).rejects.toThrow('could not be cloned')
     expect(await thread.run('count')).toBe(1)
+  })
+
+  test('D12: what a package prints on a thread reaches no log', async () => {
+    const written: string[] = []
+    const spies = [process.stdout, process.stderr].map(stream =>
+      vi.spyOn(stream, 'write').mockImplementation(text => written.push(String(text)) > 0),
+    )
+    await thread.run('print')
+    await thread.close()
+    for (let turn = 0; turn < 10; turn++) await setImmediate()
+    for (const spy of spies) spy.mockRestore()
+    expect(written.join('')).not.toContain('a line for the log')
   })
 
   test('tasks beyond the queue get a short Retry-After', async () => {
