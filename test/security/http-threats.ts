@@ -72,8 +72,8 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G6',
-    threat: 'text that makes a regular expression run for hours',
-    answer: 'every text is scanned once, in linear time',
+    threat: 'text that makes a regular expression run for hours, and a million addresses in a message',
+    answer: 'every text is scanned once, in linear time, and only the first addresses are looked at',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
@@ -81,6 +81,7 @@ export const httpThreats: readonly Threat[] = [
         'G6: dots after an address, in a message whose addresses are read',
         'G6: spaces before a word, wherever else a text is taken',
       ),
+      shown('service/chat-web-addresses.test.ts', 'G6: of many addresses that cannot be read, few are looked at'),
     ],
   },
   {

@@ -43,7 +43,12 @@ export function webPlan(
       mostMicroUsd: most({ pages: urls.length }),
     }
   }
-  const query = text.replaceAll(/\s+/g, ' ').trim().slice(0, queryCharacters)
+  const query = text
+    .trimStart()
+    .slice(0, 10 * queryCharacters)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .slice(0, queryCharacters)
   if (!isSearched || query === '') return null
   const contextBytes = Math.min(room, searchContextBytes)
   if (echo.enable_web_search === 'on')
@@ -65,14 +70,20 @@ const address = /https?:\/\/[^\s<>"'`|\\^{}]+/giu
 
 /** Each URL once, without the punctuation of its sentence; URLs that no fetch would accept are skipped. */
 function addressesIn(text: string): string[] {
-  const found = (text.match(address) ?? []).map(withoutPunctuation)
-  const isReadable = (each: string) => each.length <= addressCharacters && URL.canParse(each)
-  return [...new Set(found)].filter(isReadable).slice(0, scrapedAddresses)
+  const found = new Set<string>()
+  let looked = 0
+  for (const [match] of text.matchAll(address)) {
+    if (found.size === scrapedAddresses || ++looked > lookedAddresses) break
+    if (match.length > 2 * addressCharacters) continue
+    const each = withoutPunctuation(match)
+    if (each.length <= addressCharacters && URL.canParse(each)) found.add(each)
+  }
+  return [...found]
 }
 
 const punctuation = new Set('.,;:!?)]*_')
 
-/** Steps back from the end, because a pattern that ends in `$` would start again at every dot of a megabyte of dots. */
+/** Steps back from the end, because a pattern that ends in `$` would start again at every dot. */
 function withoutPunctuation(text: string): string {
   let end = text.length
   while (punctuation.has(text[end - 1] ?? '')) end--
@@ -321,6 +332,12 @@ const written = (text: string): number => Buffer.byteLength(JSON.stringify(text)
 
 /** Brief §2.8: how many URLs of a message are read. */
 const scrapedAddresses = 5
+
+/**
+ * How many are looked at for as many that can be read: a message may have a million, and nothing else in the process
+ * runs meanwhile.
+ */
+const lookedAddresses = 1_000
 
 /** Search results to show a model: as many as a first page has and as are worth their tokens. */
 const searchedResults = 8
