@@ -72,14 +72,16 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G6',
-    threat: 'text that makes a regular expression run for hours, and a million addresses in a message',
-    answer: 'every text is scanned once, in linear time, and only the first addresses are looked at',
+    threat:
+      'text that makes a regular expression run for hours, a million addresses in a message, and a hundred thousand messages',
+    answer: 'every text and list is read once, in linear time, and only the first addresses are looked at',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
         'G6: options, in the name of a model',
         'G6: dots after an address, in a message whose addresses are read',
         'G6: spaces before a word, wherever else a text is taken',
+        'G6: a response of many messages is converted in one pass',
       ),
       shown('service/chat-web-addresses.test.ts', 'G6: of many addresses that cannot be read, few are looked at'),
     ],

@@ -130,37 +130,41 @@ type Message = Record<string, unknown>
 
 /** Converts a request's conversation to messages of a chat, instructions first. Throws `invalidRequest`. */
 function chatMessages({ instructions, input }: Pick<ResponsesRequest, 'instructions' | 'input'>): Message[] {
-  const first = instructions ? [{ role: 'system', content: instructions }] : []
-  if (typeof input === 'string') return [...first, { role: 'user', content: input }]
-  return input.reduce<Message[]>((messages, item, index) => added(messages, item, index), first)
+  const messages: Message[] = instructions ? [{ role: 'system', content: instructions }] : []
+  if (typeof input === 'string') messages.push({ role: 'user', content: input })
+  // Each is appended to one list, because copies of a list of a hundred thousand would take minutes.
+  else for (const [index, item] of input.entries()) add(messages, item, index)
+  return messages
 }
 
-function added(messages: Message[], item: InputItem, index: number): Message[] {
+function add(messages: Message[], item: InputItem, index: number): void {
   switch (item.type) {
     case 'function_call':
-      return withCall(messages, item)
+      addCall(messages, item)
+      return
     case 'function_call_output':
-      return [...messages, { role: 'tool', tool_call_id: item.call_id, content: plainText(item.output) }]
+      messages.push({ role: 'tool', tool_call_id: item.call_id, content: plainText(item.output) })
+      return
     case 'reasoning':
     case 'web_search_call':
       // A model's earlier thoughts and searches are not part of its next prompt.
-      return messages
+      return
     case 'item_reference':
       throw fieldError(['input', index, 'type'], 'This service stores no items; send the item itself')
     default: {
       const { role, content } = item
-      return [...messages, { role, content: contentOf(role, content) }]
+      messages.push({ role, content: contentOf(role, content) })
     }
   }
 }
 
 /** All calls of one turn belong to one assistant message, with the text before them. */
-function withCall(messages: Message[], item: InputItem & { type: 'function_call' }): Message[] {
+function addCall(messages: Message[], item: InputItem & { type: 'function_call' }): void {
   const call = { id: item.call_id, type: 'function', function: { name: item.name, arguments: item.arguments } }
   const last = messages.at(-1)
-  if (last?.role !== 'assistant') return [...messages, { role: 'assistant', content: null, tool_calls: [call] }]
-  const calls = Array.isArray(last.tool_calls) ? last.tool_calls : []
-  return [...messages.slice(0, -1), { ...last, tool_calls: [...calls, call] }]
+  if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: null, tool_calls: [call] })
+  else if (Array.isArray(last.tool_calls)) last.tool_calls.push(call)
+  else last.tool_calls = [call]
 }
 
 /** Only a user's message may contain more than text. */
