@@ -145,9 +145,15 @@ const tooLong = (contextTokens: number, promptTokens: number) =>
 /** Converts a conversation for llama.cpp's templates, with an empty answer at its end. Throws `invalidRequest`. */
 function turnsOf(messages: readonly ChatMessage[]): LlamaTurn[] {
   const turns: LlamaTurn[] = []
+  // By id, the latest last: some clients number the calls of each answer from zero.
+  const calls = new Map<string, NamedCall>()
   for (const [index, message] of messages.entries()) {
-    if (message.role === 'tool') answerCall(turns, message, index)
-    else turns.push(turnOf(message, index))
+    if (message.role === 'tool') answerCall(calls, message, index)
+    else {
+      const turn = turnOf(message, index)
+      if (turn.type === 'model') for (const item of turn.response) if (isCall(item)) calls.set(item.id, item)
+      turns.push(turn)
+    }
   }
   if (turns.at(-1)?.type !== 'model') turns.push({ type: 'model', response: [] })
   return turns
@@ -189,9 +195,12 @@ function callOf({ id = '', function: called }: ToolCall, path: (string | number)
   }
 }
 
-function answerCall(turns: readonly LlamaTurn[], message: Extract<ChatMessage, { role: 'tool' }>, index: number): void {
-  const calls = turns.flatMap(turn => (turn.type === 'model' ? turn.response : [])).filter(isCall)
-  const call = calls.find(({ id }) => id === message.tool_call_id)
+function answerCall(
+  calls: ReadonlyMap<string, NamedCall>,
+  message: Extract<ChatMessage, { role: 'tool' }>,
+  index: number,
+): void {
+  const call = calls.get(message.tool_call_id)
   if (!call) throw fieldError(['messages', index, 'tool_call_id'], 'does not answer a call in an earlier message')
   call.result = message.content
 }
