@@ -291,7 +291,8 @@ const loweredTo = ({ id, budget, expiresAtMs }: ApiKeyRecord, keeps: KeyBudget, 
   atMs,
 })
 
-const labelOf = (label: string): string => label.slice(0, keyLabelCharacters)
+/** Half of a character, which the cut may leave, could not be stored. */
+const labelOf = (label: string): string => label.slice(0, keyLabelCharacters).toWellFormed()
 
 /** Whether a key is neither revoked nor expired. */
 export const counts = (record: ApiKeyRecord, nowMs: number): boolean =>

@@ -112,6 +112,11 @@ test('lists are of one account, newest first, and keep revoked keys', async () =
   ])
 })
 
+test('a label is cut to what can be stored, also within a character', async () => {
+  const { id } = await create({ label: `${'x'.repeat(63)}🐚` })
+  expect(await keys.list('ada')).toEqual([expect.objectContaining({ id, label: `${'x'.repeat(63)}\ufffd` })])
+})
+
 test('a list without an account shows all keys, and which secret each one needs', async () => {
   await create()
   await keys.revoke((await create({ account: 'bob' })).id)
