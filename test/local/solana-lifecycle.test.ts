@@ -158,7 +158,7 @@ test('the faucet mints on the running chain of a folder, beside its owner, each 
     /No local Solana chain is running in .*; use --data with the folder that `farebox up` printed/,
   )
   const nowhere = fundFromFaucet({ dataDir, address: `${someone}1`, amountMicroUsd: 1n })
-  await expect(nowhere).rejects.toThrow(/not an address; give 0x .* or a Solana address in base58/)
+  await expect(nowhere).rejects.toThrow(/not an address\. Give 0x .* or a Solana address in base58/)
 })
 
 test.each([
