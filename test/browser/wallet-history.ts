@@ -22,7 +22,7 @@ export const spend = {
   kind: 'spend',
   what: 'A video of 10 s with demo-video',
   amountMicroUsd: microUsd(1_500_000),
-  because: 'It costs more than 1.00 USD, above which the wallet asks.',
+  because: 'It may cost more than 1.00 USD, and amounts above that need approval.',
 } satisfies ApprovalFacts
 
 const image = readFileSync(new URL('../../icon.png', import.meta.url))
