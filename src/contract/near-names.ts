@@ -1,3 +1,6 @@
+/** A longer name is similar to none: callers may send megabytes, and comparing them would take seconds. */
+const longestName = 500
+
 /**
  * Returns the known names most similar to an unknown one, best first; only those with at least this similarity (0 to
  * 1).
@@ -8,6 +11,7 @@ export function nearNames(
   most: number,
   leastLikeness = usualLikeness,
 ): string[] {
+  if (wanted.length > longestName) return []
   const pairs = pairsOf(wanted)
   return names
     .map(name => ({ name, likeness: isOneSlip(wanted, name) ? 1 : likeness(pairs, pairsOf(name)) }))

@@ -37,6 +37,11 @@ test.each([
   })
 })
 
+test('G6: a suffix that is longer than all options is not read', () => {
+  const name = `m:${'disable_thinking=true&'.repeat(100)}`
+  expect(parseModelSuffix(name)).toEqual({ model: name, parameters: {}, invalid: [] })
+})
+
 test('every option of the brief may stand in a suffix (§2.8)', () => {
   const words = Object.keys(ServiceParameters.shape).map(option =>
     option === 'enable_web_search'

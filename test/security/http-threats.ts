@@ -83,6 +83,8 @@ export const httpThreats: readonly Threat[] = [
         'G6: spaces before a word, wherever else a text is taken',
         'G6: a response of many messages is converted in one pass',
       ),
+      shown('contract/model-suffix.test.ts', 'G6: a suffix that is longer than all options is not read'),
+      shown('contract/near-names.test.ts', 'G6: a name that is longer than any'),
       shown('service/chat-web-addresses.test.ts', 'G6: of many addresses that cannot be read, few are looked at'),
     ],
   },

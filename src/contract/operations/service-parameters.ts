@@ -80,6 +80,9 @@ const allowedValues = (option: string): string => {
  */
 const separator = /&|:(?=\w+=)/
 
+/** All options together are shorter. Callers may send megabytes, and reading them all would take seconds. */
+const suffixCharacters = 2_000
+
 /**
  * Model names may contain colons, so the suffix starts at the last one before a `=`: `<model_id>:<option>=<value>[&…]`.
  */
@@ -87,7 +90,7 @@ export function parseModelSuffix(name: string): SuffixedModel {
   const equals = name.indexOf('=')
   const colon = equals === -1 ? -1 : name.lastIndexOf(':', equals)
   const suffix = name.slice(colon + 1)
-  if (colon <= 0) return { model: name, parameters: {}, invalid: [] }
+  if (colon <= 0 || suffix.length > suffixCharacters) return { model: name, parameters: {}, invalid: [] }
   const parameters: Record<string, unknown> = {}
   const invalid: SuffixedModel['invalid'] = []
   for (const pair of suffix.split(separator)) {
