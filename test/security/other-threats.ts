@@ -244,7 +244,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S12',
-    threat: 'wallets by the thousand, which cost nothing to create, that each call the API for free',
+    threat: 'thousands of wallets, which cost nothing to create, that each call the API for free',
     answer: 'they share the limits of their address; a wallet that has paid has its own',
     shownBy: [
       shown(
