@@ -141,11 +141,8 @@ export class TaskThread<Task, Answer> {
       ...(heapMb === undefined ? {} : { maxOldGenerationSizeMb: heapMb }),
       ...(youngMb === undefined ? {} : { maxYoungGenerationSizeMb: youngMb }),
     }
-    const worker = new Worker(url, { name, execArgv: threadArguments, resourceLimits, stdout: true, stderr: true })
+    const worker = new Worker(url, { name, execArgv: threadArguments, resourceLimits })
     worker.unref()
-    // Packages print names from a caller's document, line breaks included, which would be lines of the service's log.
-    worker.stdout.resume()
-    worker.stderr.resume()
     // The thread may also end between two tasks; then the next one gets a new thread.
     worker
       .on('error', () => undefined)

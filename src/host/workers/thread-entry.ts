@@ -12,7 +12,11 @@ export const threadArguments = ['--disable-warning=ExperimentalWarning']
 
 /** The thread's side: answers each task in order. An exception ends the thread. */
 export function answerTasks<Task, Answer>(answer: (task: Task) => Promise<Answer>): void {
-  parentPort?.on('message', async (task: Task) => {
+  if (!parentPort) return
+  // Packages print names from a caller's document, line breaks included, which would be lines of the service's log. If
+  // the process read these streams instead, the thread would keep it alive.
+  for (const stream of [process.stdout, process.stderr]) stream.write = () => true
+  parentPort.on('message', async (task: Task) => {
     parentPort?.postMessage(await answer(task))
   })
 }
