@@ -25,12 +25,18 @@ export interface StreamFigures {
 const openedAtOnce = 100
 const openPauseMs = 20
 
+/** How long a server may take to begin all streams, in milliseconds; those that have not begun by then count too. */
+const beginMs = 10_000
+
 /** How long a server may take to pass on the end of all streams, in milliseconds; it may be far behind. */
 const endMs = 60_000
 
 const marker = `"content":"${eventText}"`
 
-/** Opens the streams, lets them settle, and measures what arrives afterwards; then the engine ends all of them. */
+/**
+ * Opens the streams, waits until each has begun, lets them settle, and measures what arrives afterwards; then the engine
+ * ends all of them.
+ */
 export async function runStreams(
   side: Side,
   upstream: MockUpstream,
@@ -50,6 +56,8 @@ export async function runStreams(
       for (const reader of some) ends.push(reader.read(side).catch(fail))
       await sleep(openPauseMs)
     }
+    const begunBy = performance.now() + beginMs
+    while (readers.some(reader => !reader.hasBegun) && performance.now() < begunBy) await sleep(openPauseMs)
     await sleep(settleMs)
     for (const reader of readers) reader.isMeasured = true
     const [cpuBefore, startedAt] = [cpuOf(side), performance.now()]
@@ -95,6 +103,11 @@ class Reader {
   constructor(number: number, upstream: MockUpstream) {
     this.#number = number
     this.#upstream = upstream
+  }
+
+  /** Whether it has received an event. */
+  get hasBegun(): boolean {
+    return this.#received > 0
   }
 
   async read(side: Side): Promise<void> {
