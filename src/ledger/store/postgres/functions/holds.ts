@@ -167,7 +167,7 @@ BEGIN
   RETURN answer;
 END $$`
 
-/** The account is locked before the lease is renewed, because whoever ends a lapsed hold reads its lease under that lock. */
+/** Ending a lapsed hold reads its lease while its account is locked, so renewing the lease locks the account too. */
 const applyRenew = `CREATE FUNCTION apply_renew(hold_id text, owner text, until_ms bigint, owed_now text)
 RETURNS verdict LANGUAGE plpgsql AS $$
 DECLARE
