@@ -143,7 +143,11 @@ describe('wallets through the front door', () => {
         body: JSON.stringify(hello),
       })
     for (let sent = 0; sent < 21; sent++) expect((await ask(evmWallet())).status).toBe(402)
+    const nonces = () => blocked.store.read.selectFrom('nonce').selectAll().execute()
+    const before = await nonces()
     expect((await ask(evmWallet())).status).toBe(429)
+    // Its signature was not even verified.
+    expect(await nonces()).toEqual(before)
     expect(await blocked.store.read.selectFrom('account').selectAll().execute()).toEqual([])
     await blocked.close()
   })

@@ -62,15 +62,15 @@ export class CallerIdentity implements Identity {
 
   /**
    * Returns null without a credential of a kind that the operation accepts. Throws 400 for contradictory headers, 401
-   * for a wrong credential.
+   * for a wrong credential, and what `admitUnknown` throws for a wallet without an account.
    */
-  async identify(operation: Operation, header: HeaderValues): Promise<Principal | null> {
+  async identify(operation: Operation, header: HeaderValues, admitUnknown?: () => void): Promise<Principal | null> {
     refusePaymentHeaders(operation, header)
     if (operation.auth.length === 0) return readsKey(operation) ? this.#knownKey(header) : null
     const authorization = operation.auth.includes('apiKey') ? readAuthorization(header) : null
     const signIn = operation.auth.includes('wallet') ? readSignInValue(header) : null
     // The wallet takes precedence if both are present: the stock OpenAI client always sends an Authorization header.
-    if (signIn !== null) return this.#byWallet(operation, signIn)
+    if (signIn !== null) return this.#byWallet(operation, signIn, admitUnknown)
     return authorization === null ? null : this.#byKey(bearerToken(authorization))
   }
 
@@ -105,8 +105,8 @@ export class CallerIdentity implements Identity {
     return { kind: 'key', account, keyId, role, ...planned, budget }
   }
 
-  async #byWallet(operation: Operation, value: string): Promise<Principal> {
-    const result = await this.#wallets.signIn(value)
+  async #byWallet(operation: Operation, value: string, admitUnknown?: () => void): Promise<Principal> {
+    const result = await this.#wallets.signIn(value, admitUnknown)
     if (!result.ok) throw signInError(operation, result.code)
     return result.principal
   }
@@ -121,8 +121,11 @@ function signInError(operation: Operation, code: SignInCode) {
 }
 
 export interface Identity {
-  /** Returns null without credentials. Throws if a credential that is present is wrong. */
-  identify(operation: Operation, header: HeaderReader): Promise<Principal | null>
+  /**
+   * Returns null without credentials. Throws if a credential that is present is wrong. `admitUnknown` throws if the
+   * caller's address is blocked; it is called before the signature of a wallet without an account is verified.
+   */
+  identify(operation: Operation, header: HeaderReader, admitUnknown?: () => void): Promise<Principal | null>
   challenge(): SignInChallenge
 }
 

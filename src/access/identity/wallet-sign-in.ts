@@ -54,15 +54,21 @@ export class WalletSignIn {
     this.#plans = new CustomerPlans(options.store)
   }
 
-  /** Returns the wallet that signed this header. Rejects only if the store fails. */
-  async signIn(header: string): Promise<SignInResult> {
+  /**
+   * Returns the wallet that signed this header. Rejects only if the store fails, or with the error that `admitUnknown`
+   * throws for a wallet without an account.
+   */
+  async signIn(header: string, admitUnknown: () => void = () => undefined): Promise<SignInResult> {
     const read = readSignInHeader(header)
     if (!read.ok) return read
     const { claim } = read
     const nowMs = this.#clock.now()
     const fault = claimFault(claim, this.#rules, nowMs)
     if (fault) return { ok: false, code: fault }
-    return this.#again(claim) ?? (await this.#anew(claim, nowMs))
+    const again = this.#again(claim)
+    if (again) return again
+    await this.#admit(claim, admitUnknown)
+    return this.#anew(claim, nowMs)
   }
 
   /**
@@ -74,6 +80,18 @@ export class WalletSignIn {
     if (!this.#rules.window) return { ok: false, code: 'X402_SIGN_IN_NONCE_REUSED' }
     const isSame = seen.message === claim.message && seen.signature === claim.signature
     return isSame ? { ok: true, principal: seen.principal } : null
+  }
+
+  /**
+   * An unknown wallet counts by its address. If that is blocked, its request is refused whether it signed or not, so its
+   * signature is not worth the curve's arithmetic.
+   */
+  async #admit(claim: SignInClaim, admitUnknown: () => void): Promise<void> {
+    try {
+      admitUnknown()
+    } catch (error) {
+      if ((await this.#accounts.find(normalizeWallet(claim.address))) === null) throw error
+    }
   }
 
   async #anew(claim: SignInClaim, nowMs: number): Promise<SignInResult> {

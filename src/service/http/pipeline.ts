@@ -209,10 +209,11 @@ const anybody: Admission = {
 
 /** A wrong credential from a blocked address gets the block's answer, because it proves no identity. */
 async function identified(operation: Operation, exchange: Exchange, service: Service) {
+  const admitUnknown = () => service.guards.admit(exchange)
   try {
-    return await service.identity.identify(operation, name => exchange.header(name))
+    return await service.identity.identify(operation, name => exchange.header(name), admitUnknown)
   } catch (error) {
-    service.guards.admit(exchange)
+    admitUnknown()
     throw error
   }
 }

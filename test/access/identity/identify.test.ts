@@ -236,6 +236,26 @@ describe.each(wallets)('§5.2 sign-in by %s', (_network, makeWallet, chain) => {
     expect(await signIn(await wallet.header(same))).toMatchObject({ kind: 'wallet' })
   })
 
+  test('of an unknown wallet at a blocked address, no signature is verified and no nonce used up', async () => {
+    const blocked = new Error('blocked')
+    const atBlockedAddress = (value: string) =>
+      identity.identify(
+        createChatCompletion,
+        name => (name === 'sign-in-with-x' ? [value] : []),
+        () => {
+          throw blocked
+        },
+      )
+    const wallet = makeWallet()
+    const same = fields({ chain })
+    const { signature } = JSON.parse(Buffer.from(await makeWallet().header(same), 'base64').toString())
+    const [value, forged] = [await wallet.header(same), await wallet.header(same, { signature })]
+    for (const each of [value, forged]) await expect(atBlockedAddress(each)).rejects.toBe(blocked)
+    await opened.store.commit([unit(...openWalletAccount(idOf(wallet), noonMs))])
+    await expect(atBlockedAddress(forged)).rejects.toMatchObject({ status: 401 })
+    expect(await atBlockedAddress(value)).toMatchObject({ kind: 'wallet', isNew: false })
+  })
+
   test('with reuse allowed, one header works until it expires, ten minutes at most', async () => {
     const windowed = identityOf(true)
     const value = await header({ expirationTime: iso(365 * 24 * 3_600_000) })
