@@ -7,6 +7,7 @@ import type { StakeReader } from '#ledger/accounts/stake-reader.ts'
 import { StakingCredits } from '#ledger/accounts/staking.ts'
 import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import { audit } from '#ledger/audit/audit.ts'
+import { Funding } from '#ledger/charges/funding.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, type TestWallet } from '../access/identity/signed-header.ts'
 import { type ChatFixture, eventsOf, hello, openFixture } from './chat-fixture.ts'
@@ -222,6 +223,64 @@ describe('a chain that does not answer', () => {
     const principal = { kind: 'wallet', account, wallet: nameOf(wallet), plan: 'default', isNew: false } as const
     expect(await again.left(principal)).toBe(1_000_000n - 320n)
     expect(failures.length).toBe(1)
+  })
+})
+
+describe('a question that the chain answers after midnight', () => {
+  const principal = { kind: 'wallet', account: 'wallet:ada', wallet: 'ada', plan: 'default', isNew: true } as const
+
+  /** Credits whose chain answers with the next call of `answer`, and a clock one second before midnight. */
+  function atMidnight() {
+    clock.pass(day - (clock.now() % day) - 1_000)
+    const { promise, resolve, reject } = Promise.withResolvers<bigint>()
+    const credits = new StakingCredits({
+      store: fixture.service.store,
+      clock,
+      reader: { stakeOf: () => promise },
+      onFailure: () => undefined,
+    })
+    return { credits, resolve, reject }
+  }
+
+  test('is about the new day, for who asked before midnight and for who asks after', async () => {
+    const { credits, resolve } = atMidnight()
+    const before = credits.today(principal)
+    clock.pass(1_500)
+    const after = credits.today(principal)
+    resolve(1_000_000n)
+    const today = { dayMs: clock.now() - 500, granted: 1_000_000n }
+    expect(await Promise.all([before, after])).toEqual([today, today])
+    expect(await credits.today(principal)).toEqual(today)
+  })
+
+  test('gives nothing if it is none: what the ledger says of the day before is over', async () => {
+    const wallet = await walletWith({ staked: 1_000_000n, usd: 1_000_000n })
+    const { credits, reject } = atMidnight()
+    // The ledger now has a row of this day.
+    await (await chat(wallet)).text()
+    const of = { ...principal, account: walletAccountId(nameOf(wallet)), wallet: nameOf(wallet), isNew: false }
+    const asked = credits.today(of)
+    clock.pass(1_500)
+    reject(new Error('connection refused'))
+    expect(await asked).toBeNull()
+  })
+
+  test('opens a hold on the credit and the budget of the new day', async () => {
+    const { credits, resolve } = atMidnight()
+    const funding = new Funding({ store: fixture.service.store, clock, staking: credits })
+    const nowMs = clock.now()
+    await fixture.service.store.commit([{ id: uuidV7(nowMs), ops: openWalletAccount('ada', nowMs) }])
+    const key = { kind: 'key', account: 'wallet:ada', keyId: 'k', plan: 'default' } as const
+    const order = { hold: 'h', principal: key, amount: microUsd(5n) }
+    const taking = funding.holdOps(order, { owner: 'a test', untilMs: nowMs + 30_000 })
+    clock.pass(1_500)
+    resolve(1_000_000n)
+    const todayMs = clock.now() - 500
+    expect((await taking).at(-1)).toMatchObject({
+      staking: { dayMs: todayMs },
+      key: { epochStartMs: todayMs },
+      atMs: clock.now(),
+    })
   })
 })
 

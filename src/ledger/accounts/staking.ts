@@ -63,11 +63,9 @@ export class StakingCredits {
 
   async #current(principal: Principal): Promise<Known> {
     const { account } = principal
-    const nowMs = this.#clock.now()
-    const dayMs = nowMs - (nowMs % dayLengthMs)
     const known = this.#known.get(account)
-    if (known?.dayMs === dayMs && nowMs < known.untilMs) return known
-    const asking = this.#asking.get(account) ?? this.#ask(principal, dayMs, known)
+    if (known?.dayMs === this.#day() && this.#clock.now() < known.untilMs) return known
+    const asking = this.#asking.get(account) ?? this.#ask(principal, known)
     this.#asking.set(account, asking)
     try {
       return await asking
@@ -76,18 +74,26 @@ export class StakingCredits {
     }
   }
 
-  async #ask(principal: Principal, dayMs: number, before: Known | undefined): Promise<Known> {
+  /** The day is that of the answer: a question that is asked just before midnight is answered on the next day. */
+  async #ask(principal: Principal, before: Known | undefined): Promise<Known> {
     let known: Known
     try {
       const granted = await this.#read(principal)
-      known = { dayMs, granted, untilMs: this.#clock.now() + stakeFreshMs }
+      known = { dayMs: this.#day(), granted, untilMs: this.#clock.now() + stakeFreshMs }
     } catch (error) {
       this.#onFailure(error)
+      const dayMs = this.#day()
       const granted = before?.dayMs === dayMs ? before.granted : await this.#stored(principal.account, dayMs)
       known = { dayMs, granted, untilMs: this.#clock.now() + stakeRetryMs }
     }
     this.#known.set(principal.account, known)
     return known
+  }
+
+  /** Returns the beginning of the current UTC day. */
+  #day(): number {
+    const nowMs = this.#clock.now()
+    return nowMs - (nowMs % dayLengthMs)
   }
 
   async #read(principal: Principal): Promise<MicroUsd> {

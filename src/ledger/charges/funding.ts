@@ -97,8 +97,9 @@ export class Funding {
 
   /** Returns the operations that take the hold. A wallet with only staking credit gets its account with them. */
   async holdOps({ hold, principal, amount }: HoldOrder, lease: Lease): Promise<Op[]> {
-    const atMs = this.#clock.now()
     const staking = (await this.#staking?.today(principal)) ?? null
+    // After the chain has answered, so that both belong to the same day.
+    const atMs = this.#clock.now()
     const isKey = principal.kind === 'key'
     const taken: Hold = {
       op: 'hold',
