@@ -1,16 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
+import { z } from 'zod'
 import { keyPrefix } from '#access/keys/key-hash.ts'
 import { planNamed } from '#contract/limits.ts'
 import { formatUsd } from '#contract/money.ts'
 import { textOfDay } from '#contract/time.ts'
+import { jsonOf } from '#contract/wire/json.ts'
 import { periodStarts } from '#ledger/accounts/keys.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { refuse } from '../operator-refused.ts'
 import { actsOf } from './acts.ts'
 import { hitsOf } from './limits.ts'
 import type { OperatorContext } from './operator-context.ts'
-import { placeOf, rangeOf, shownSums, sumColumns, sumsWithin } from './sums.ts'
-import type { CustomerRow, OperatorAnswer, OperatorOrder } from './wire.ts'
+import { rangeOf, shownSums, sumColumns, sumsWithin } from './sums.ts'
+import { type CustomerRow, isStorable, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 
 type Reading = Pick<Store, 'read'>
 
@@ -47,37 +49,72 @@ const shown = (row: StoredCustomer): CustomerRow => ({
   availableUsd: formatUsd(row.posted - row.held),
 })
 
-const orders = { created: 'a.created_at_ms', name: "lower(coalesce(c.name, ''))", balance: 'a.posted' } as const
+/** By what a list is sorted, and then by id: the place of a row. */
+const orders = {
+  created: 'a.created_at_ms',
+  name: "lower(coalesce(c.name, ''))",
+  balance: 'a.posted',
+  charged: 'coalesce(s.charged_usd, 0)',
+} as const
 
 export async function customers(
   context: OperatorContext,
   order: OperatorOrder<'customers'>,
 ): Promise<OperatorAnswer<'customers'>> {
-  const { sort, limit, after } = order
+  const { sort, limit } = order
   const { fromMs, toMs } = rangeOf(order, context.clock.now())
-  const first = placeOf(after)
   const found = sql`account a LEFT JOIN customer c ON c.account = a.id WHERE ${matching(order)}`
   const sums = sql`SELECT account, ${sumColumns} FROM day_sum WHERE day_ms >= ${fromMs} AND day_ms < ${toMs}`
-  const way = sql.raw(order.order === 'up' ? 'ASC' : 'DESC')
-  const paged = sql`LIMIT ${limit + 1} OFFSET ${first}`
+  const isUp = order.order === 'up'
+  const way = sql.raw(isUp ? 'ASC' : 'DESC')
+  const last = order.after === undefined ? null : placeAfter(order.after, sort)
+  const place = sql.raw(orders[sort])
+  const beyond = (id: string): RawBuilder<unknown> =>
+    last ? sql`(${place}, ${sql.raw(id)}) ${sql.raw(isUp ? '>' : '<')} (${last.place}, ${last.id})` : sql`1 = 1`
+  const paged = sql`${found} AND ${beyond('a.id')} ORDER BY ${place} ${way}, a.id ${way} LIMIT ${limit + 1}`
   // Only sorting by charges needs the sums of all customers.
   const rows =
     sort === 'charged'
-      ? sql`SELECT p.*, s.* FROM (SELECT ${columns} FROM ${found}) p LEFT JOIN (${sums} GROUP BY account) s
-          ON s.account = p.id ORDER BY coalesce(s.charged_usd, 0) ${way}, p.id ${way} ${paged}`
-      : sql`SELECT p.*, s.* FROM (SELECT ${columns}, ${sql.raw(orders[sort])} AS place FROM ${found}
-          ORDER BY place ${way}, a.id ${way} ${paged}) p LEFT JOIN (${sums} AND account IN
-            (SELECT a.id FROM ${found} ORDER BY ${sql.raw(orders[sort])} ${way}, a.id ${way} ${paged}) GROUP BY account) s
-          ON s.account = p.id ORDER BY p.place ${way}, p.id ${way}`
+      ? sql`SELECT p.*, s.*, ${place} AS place FROM (SELECT ${columns} FROM ${found}) p
+          LEFT JOIN (${sums} GROUP BY account) s ON s.account = p.id WHERE ${beyond('p.id')}
+          ORDER BY ${place} ${way}, p.id ${way} LIMIT ${limit + 1}`
+      : sql`SELECT p.*, s.* FROM (SELECT ${columns}, ${place} AS place FROM ${paged}) p
+          LEFT JOIN (${sums} AND account IN (SELECT a.id FROM ${paged}) GROUP BY account) s ON s.account = p.id
+          ORDER BY p.place ${way}, p.id ${way}`
   const [listed, counted] = await Promise.all([
-    (rows as RawBuilder<StoredCustomer & Parameters<typeof shownSums>[0]>).execute(context.store.read),
+    (rows as RawBuilder<PlacedCustomer & Parameters<typeof shownSums>[0]>).execute(context.store.read),
     sql<{ n: number }>`SELECT CAST(count(*) AS bigint) AS n FROM ${found}`.execute(context.store.read),
   ])
+  const listedRows = listed.rows.slice(0, limit)
+  const lastRow = listedRows.at(-1)
   return {
-    rows: listed.rows.slice(0, limit).map(row => ({ ...shown(row), ...shownSums(row) })),
+    rows: listedRows.map(row => ({ ...shown(row), ...shownSums(row) })),
     total: counted.rows[0]?.n ?? 0,
-    next: listed.rows.length > limit ? `${first + limit}` : null,
+    next: lastRow && listed.rows.length > limit ? nextOf(sort, lastRow) : null,
   }
+}
+
+type Sort = OperatorOrder<'customers'>['sort']
+
+interface PlacedCustomer extends StoredCustomer {
+  /** The value by which the list is sorted. */
+  place: string | number | bigint
+}
+
+/** Names the last row of a page by its place and id, so that rows which come or go meanwhile move no other row. */
+const nextOf = (sort: Sort, { place, id }: PlacedCustomer): string =>
+  Buffer.from(JSON.stringify([sort, `${place}`, id])).toString('base64url')
+
+const Next = z.tuple([z.string(), z.string().refine(isStorable), z.string().refine(isStorable)])
+
+/** Returns the place after which a page begins. Throws unless `after` is the `next` of a list that is sorted the same. */
+function placeAfter(after: string, sort: Sort): { place: string | bigint; id: string } {
+  const read = Next.safeParse(jsonOf(Buffer.from(after, 'base64url').toString()))
+  const [of, place = '', id = ''] = read.data ?? []
+  const isNumber = /^-?\d{1,18}$/.test(place)
+  if (of !== sort || (sort !== 'name' && !isNumber))
+    throw refuse(`\`after\` is not a \`next\` value of this list, sorted by \`${sort}\`.`)
+  return { place: sort === 'name' ? place : BigInt(place), id }
 }
 
 /** Characters that LIKE treats as wildcards. */

@@ -136,10 +136,3 @@ async function riskOf({ read }: Reading, nowMs: number) {
   const { holds = 0, jobs = 0, payments = 0, payments_usd: usd = 0n } = rows[0] ?? {}
   return { openHolds: holds, openJobs: jobs, stuckPayments: payments, stuckPaymentsUsd: formatUsd(usd) }
 }
-
-/** The number of rows before a page, for lists whose order has no key. */
-export function placeOf(after: string | undefined): number {
-  if (after === undefined) return 0
-  if (/^\d{1,9}$/.test(after)) return Number(after)
-  throw refuse('`after` is not a `next` value of this list.')
-}

@@ -15,7 +15,7 @@ import { operatorName } from '../sign-in/operator-rows.ts'
 export const mostRows = 200
 
 /** PostgreSQL stores neither; a query with one would fail there instead of finding nothing. */
-const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 const storable = 'text without NUL or unpaired surrogates'
 
 /** A search term. */
@@ -39,8 +39,9 @@ export const Day = z.string().refine(text => dayOfText(text) !== null, 'a day su
 /** Days from `from` on and before `to`. */
 const range = { from: Day.optional(), to: Day.optional() }
 
-/** `after` is the previous page's `next`. */
-const page = { limit: z.number().int().min(1).max(mostRows).default(50), after: term.optional() }
+/** The previous page's `next`, which may contain a name. */
+const after = z.string().min(1).max(2_000).refine(isStorable, storable)
+const page = { limit: z.number().int().min(1).max(mostRows).default(50), after: after.optional() }
 
 const pageOf = <Row extends z.ZodType>(row: Row) =>
   z.strictObject({

@@ -7,6 +7,7 @@ import { account, mustCommit, nowMs, topUp } from '../../ledger/store/sample-ops
 import { query } from '../../postgres/cluster.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
+import { customerPagesContract } from './customer-pages-contract.ts'
 import { operatorContract } from './operator-contract.ts'
 import { oddInputsContract } from './unusual-inputs-contract.ts'
 import { usagePagesContract } from './usage-pages-contract.ts'
@@ -58,4 +59,5 @@ withPostgres('on a server of its own', cluster => {
   })
 
   usagePagesContract('pages of usage on PostgreSQL, while charges arrive', () => openSchemaStore(cluster()))
+  customerPagesContract('pages of customers on PostgreSQL, while others come and go', () => openSchemaStore(cluster()))
 })

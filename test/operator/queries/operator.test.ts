@@ -1,5 +1,6 @@
 import { OperatorQueries } from '#operator/queries/operator-queries.ts'
 import { openTemporaryStore } from '../../ledger/store/sqlite-folder.ts'
+import { customerPagesContract } from './customer-pages-contract.ts'
 import { operatorContract } from './operator-contract.ts'
 import { oddInputsContract } from './unusual-inputs-contract.ts'
 import { usagePagesContract } from './usage-pages-contract.ts'
@@ -12,3 +13,4 @@ operatorContract('operators on SQLite, beside requests', async () => {
 })
 oddInputsContract('odd inputs on SQLite', openTemporaryStore)
 usagePagesContract('pages of usage on SQLite, while charges arrive', openTemporaryStore)
+customerPagesContract('pages of customers on SQLite, while others come and go', openTemporaryStore)

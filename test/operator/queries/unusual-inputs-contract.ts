@@ -21,7 +21,7 @@ const inputs: Record<OperatorOperation, Record<string, unknown>> = {
   },
   customers: {
     ...{ search: 'a', state: 'active', sort: 'name', order: 'up', from: '2026-01-01', to: '2027-01-01', limit: 5 },
-    after: '0',
+    after: Buffer.from(JSON.stringify(['name', 'ada', 'ada'])).toString('base64url'),
   },
   customer: { customer: 'ada', from: '2026-01-01', to: '2027-01-01' },
   payments: { stage: 'stuck', payer: '0xabc', transaction: 't', limit: 5, after: '5 p' },
