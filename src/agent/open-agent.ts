@@ -11,7 +11,7 @@ import { keyFromHex, solanaKeyFrom, type WalletKey } from '#wallet/keys/keys.ts'
 import { defaultStateFolder } from '#wallet/private-file.ts'
 import { ownedRecords } from '#wallet/records/journal-of-key.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
-import { openState, type State } from '#wallet/records/state.ts'
+import type { State } from '#wallet/records/state.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
 import { tightenByFile } from '#wallet/rules/settings-file.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
@@ -40,6 +40,7 @@ import {
   stateFolderOf,
 } from './settings/wallet-settings.ts'
 import { machineNotes } from './state/machine-notes.ts'
+import { openAgentState } from './state/schema.ts'
 import { Limits } from './wallet/limits-view.ts'
 import { Refills } from './wallet/refills.ts'
 import { ToolWallet } from './wallet/tool-wallet.ts'
@@ -93,7 +94,7 @@ export async function openAgent(options: OpenOptions, found: FoundWallet = {}) {
 async function openContext(options: OpenOptions, found: FoundWallet): Promise<AgentContext> {
   const { clock = systemClock, apiKey, walletKey } = options
   const { baseUrl } = serviceAddress(options.baseUrl)
-  const state = openState(resolve(options.stateFolder ?? defaultStateFolder()))
+  const state = openAgentState(resolve(options.stateFolder ?? defaultStateFolder()))
   const policy = options.policy ?? readPolicy({ serviceUrl: baseUrl })
   const given = [
     ...(walletKey ? [await keyFromHex(walletKey)] : []),

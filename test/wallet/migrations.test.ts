@@ -83,6 +83,18 @@ test.each(ofOthers)('a file of %s is refused, and nothing in it changes', (_, do
   expect(later.rows(everything)).toEqual(before)
 })
 
+test.each(['x', 'y'])('if another release wrote %s, nothing else in its file can be used', area => {
+  const { folder, state } = opened()
+  state.prepare(area, [{ ...first, name: '0001-other' }])
+  const areas = { x: [first], y: [{ ...first, sql: 'CREATE TABLE b (n INTEGER) STRICT' }] }
+  const later = openState(folder, areas)
+  onTestFinished(() => later.close())
+  for (const each of ['x', 'y'] as const)
+    expect(() => later.prepare(each, areas[each])).toThrow(
+      expect.objectContaining({ sentence: expect.stringContaining('another release of farebox wrote them') }),
+    )
+})
+
 test('a step needs its payment, and a payment one of the known occasions', () => {
   const { state } = opened()
   state.prepare('wallet', walletMigrations)

@@ -1,7 +1,7 @@
 import type { Payment } from '#wallet/records/journal.ts'
-import { openState } from '#wallet/records/state.ts'
 import type { Transfer } from '#wallet/records/transfer-rows.ts'
 import { keptReceipts } from '../bounds.ts'
+import { openAgentState } from '../state/schema.ts'
 import { type KeptCharge, keptCharge, ReceiptRows } from './receipt-rows.ts'
 
 /** A payment, a transfer or a stored charge, as they are listed together. */
@@ -89,7 +89,7 @@ export class KeptCharges {
 
   /** Newest first; includes all that are stored for one service. */
   list(): KeptCharge[] {
-    const state = openState(this.#folder)
+    const state = openAgentState(this.#folder)
     try {
       const rows = new ReceiptRows(state).list(keptReceipts)
       const entries = rows.map(row => {

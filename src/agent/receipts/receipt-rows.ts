@@ -3,10 +3,10 @@ import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { ReceiptKeys } from '#contract/operations/receipts.ts'
 import type { ChargeReceipt } from '#toolkit/tool-context.ts'
 import { type KnownCall, readReceipt } from '#wallet/receipts.ts'
-import { openState, type State } from '#wallet/records/state.ts'
+import type { State } from '#wallet/records/state.ts'
 import { keptReceipts } from '../bounds.ts'
 import { exactly, keptAmount } from '../state/exact-integers.ts'
-import { agentMigrations } from '../state/schema.ts'
+import { agentMigrations, openAgentState } from '../state/schema.ts'
 
 /**
  * `unsigned`: the service sent none. `unchecked`: its keys could not be fetched yet. `differs`: validly signed, but not
@@ -171,7 +171,7 @@ export interface KeptCharge extends ChargeReceipt {
 
 /** Returns the charges in a state folder, newest first, without any request. */
 export function keptCharges(folder: string, limit: number): KeptCharge[] {
-  const state = openState(folder)
+  const state = openAgentState(folder)
   try {
     return new ReceiptRows(state).list(limit).map(keptCharge)
   } finally {

@@ -1,4 +1,5 @@
-import type { Migration } from '#wallet/records/state.ts'
+import { walletMigrations } from '#wallet/records/schema.ts'
+import { type Migration, openState, type State } from '#wallet/records/state.ts'
 
 /** The agent's tables in the state file, beside those of the wallet. */
 export const agentMigrations: readonly Migration[] = [
@@ -120,3 +121,7 @@ export const agentMigrations: readonly Migration[] = [
     `,
   },
 ]
+
+/** Opens the state file of a data folder, unless another release has used the wallet or the agent there. */
+export const openAgentState = (folder: string): State =>
+  openState(folder, { wallet: walletMigrations, agent: agentMigrations })

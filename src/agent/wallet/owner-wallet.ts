@@ -24,7 +24,7 @@ import {
   refuseOther,
 } from '#wallet/records/journal-of-key.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
-import { openState, stateFileName } from '#wallet/records/state.ts'
+import { stateFileName } from '#wallet/records/state.ts'
 import { addPayee } from '#wallet/rules/payees.ts'
 import { defaultRails, isAddressOn, sameAddress, sameRail, serviceOrigin } from '#wallet/rules/policy.ts'
 import {
@@ -48,6 +48,7 @@ import {
   pinService,
   policyOf,
 } from '../settings/wallet-settings.ts'
+import { openAgentState } from '../state/schema.ts'
 import { approvalRequired, sayAnswer } from '../words/approval-words.ts'
 import { asTyped, typedRequest } from '../words/typed-commands.ts'
 import { createKeys, environmentKeys, exportKeys, folderKeys, knownAddresses } from './wallet-keys.ts'
@@ -149,7 +150,7 @@ const creatingIn = (
 })
 
 export function openOwnerWallet(folder: string, env: AgentEnvironment): OwnerWallet {
-  const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
+  const records = openRecords(openAgentState(folder), systemClock, journalUrlOf(env))
   const approvals = openApprovals(records, folder)
   const place = { folder, isJournalShared: records.folder === null }
   return {

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '#contract/time.ts'
 import { defaultNotesFolder, noteJournal } from '#wallet/records/journal-of-key.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
-import { openState } from '#wallet/records/state.ts'
 import { listTransfers, type Transfer } from '#wallet/records/transfer-rows.ts'
 import { sameAddress } from '#wallet/rules/policy.ts'
 import { tightenByFile } from '#wallet/rules/settings-file.ts'
@@ -19,6 +18,7 @@ import { facilitatorAt, type Settler } from '#wallet/send/settler.ts'
 import { followTransfers } from '#wallet/send/transfer-end.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { type AgentEnvironment, journalUrlOf, nodesOf, payeesNamed, policyOf } from '../settings/wallet-settings.ts'
+import { openAgentState } from '../state/schema.ts'
 import type { OwnerWallet } from './owner-wallet.ts'
 import { knownAddresses } from './wallet-keys.ts'
 
@@ -58,7 +58,7 @@ type Owner = Pick<OwnerWallet, 'folder' | 'isGuarded' | 'proveOwner' | 'openKeys
 
 export function openOwnerSends(owner: Owner, env: AgentEnvironment): OwnerSends {
   const { folder } = owner
-  const records = openRecords(openState(folder), systemClock, journalUrlOf(env))
+  const records = openRecords(openAgentState(folder), systemClock, journalUrlOf(env))
   const context = async (): Promise<TransferContext> => {
     const addresses = await knownAddresses(folder, env)
     const payees = payeesNamed(env.FAREBOX_PAYEE)

@@ -17,7 +17,14 @@ export interface State {
   close(): void
 }
 
-export function openState(folder: string): State {
+/** The steps of this release for each area of the file. */
+export type Areas = Readonly<Record<string, readonly Migration[]>>
+
+/**
+ * `areas` are those that are used with this state. If another release wrote one of them, none can be prepared, because
+ * its release may have used the others differently, too.
+ */
+export function openState(folder: string, areas: Areas = {}): State {
   let opened: DatabaseSync | undefined
   const prepared = new Set<string>()
   const database = () => {
@@ -30,7 +37,7 @@ export function openState(folder: string): State {
     decide: run => inTransaction(database(), run),
     prepare(area, steps) {
       if (prepared.has(area)) return
-      state.decide(db => migrate(db, area, steps, join(folder, stateFileName)))
+      state.decide(db => migrate(db, area, { ...areas, [area]: steps }, join(folder, stateFileName)))
       prepared.add(area)
     },
     close() {
@@ -164,17 +171,19 @@ export interface Migration {
 }
 
 /** Brings one area's tables up to date, inside the caller's transaction. */
-function migrate(database: DatabaseSync, area: string, steps: readonly Migration[], path: string): void {
+function migrate(database: DatabaseSync, area: string, areas: Areas, path: string): void {
   database.exec(
     'CREATE TABLE IF NOT EXISTS migrations (area TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (area, name)) STRICT',
   )
-  const done = database
-    .prepare('SELECT name FROM migrations WHERE area = ?')
-    .all(area)
-    .map(row => String(row.name))
-  const left = stepsLeft(done, steps)
-  if (left === null) throw unusable(path, 'another release of farebox wrote them', useThatRelease)
-  for (const step of left) {
+  const done = database.prepare('SELECT area, name FROM migrations').all()
+  const left = new Map(
+    Object.entries(areas).map(([each, steps]) => {
+      const names = done.filter(row => row.area === each).map(row => String(row.name))
+      return [each, stepsLeft(names, steps)]
+    }),
+  )
+  if ([...left.values()].includes(null)) throw unusable(path, 'another release of farebox wrote them', useThatRelease)
+  for (const step of left.get(area) ?? []) {
     database.exec(step.sql)
     database.prepare('INSERT INTO migrations (area, name) VALUES (?, ?)').run(area, step.name)
   }
