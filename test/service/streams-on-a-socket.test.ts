@@ -2,15 +2,18 @@
  * On a socket most chunks of a stream go straight from the engine's connection to the caller's. Whichever way they take,
  * callers read the same.
  */
+import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Listener } from '#service/http/listener.ts'
 import { chunk, event, finish, type Upstream, upstream, usage } from '../engines/openai/upstream.ts'
 import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
-let pieces: readonly (string | Buffer)[] = []
-let pauseMs = 0
+/** The longest silence that the model `hurried` may make. */
+const idleMs = 400
+
+let answer: (response: ServerResponse) => Promise<void>
 let server: Upstream
 let service: OpenedService
 let listener: Listener
@@ -20,20 +23,17 @@ beforeAll(async () => {
   server = await upstream(async response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.socket?.setNoDelay()
-    for (const piece of pieces) {
-      if (response.destroyed) return
-      response.write(piece)
-      await sleep(pauseMs)
-    }
-    response.end()
+    await answer(response)
   })
-  const text = `publicUrl: http://127.0.0.1:8402
-models:
-  - id: told
-    type: text
-    contextTokens: 100000
-    price: { inputPerMillionUsd: 1000, outputPerMillionUsd: 1000 }
-    upstreams: [{ engine: openai, baseUrl: '${server.baseUrl}', idleMs: 400 }]`
+  const model = (id: string, upstream: object) => ({
+    ...{ id, type: 'text', contextTokens: 100_000 },
+    price: { inputPerMillionUsd: 1000, outputPerMillionUsd: 1000 },
+    upstreams: [{ engine: 'openai', baseUrl: server.baseUrl, ...upstream }],
+  })
+  const text = JSON.stringify({
+    publicUrl: 'http://127.0.0.1:8402',
+    models: [model('told', {}), model('hurried', { idleMs })],
+  })
   service = await openService({ models: () => configuredModels(text) })
   key = await service.key(50)
   listener = await Listener.open({ host: '127.0.0.1', port: 0 })
@@ -56,12 +56,15 @@ type Ask = (path: string, init: RequestInit) => Promise<Response>
 const bySocket: Ask = (path, init) => fetch(`http://127.0.0.1:${listener.port}${path}`, init)
 const byIterator: Ask = async (path, init) => service.request(path, init)
 
-async function read(ask: Ask, more: object = {}, headers: Record<string, string> = {}) {
-  const response = await ask('/api/v1/chat/completions', {
+const asked = (ask: Ask, more: object, headers: Record<string, string> = {}) =>
+  ask('/api/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
     body: body(more),
   })
+
+async function read(ask: Ask, more: object = {}, headers: Record<string, string> = {}) {
+  const response = await asked(ask, more, headers)
   const text = await response.text()
   const charges = await service.store.read
     .selectFrom('entry')
@@ -106,8 +109,14 @@ describe.each<[what: string, pieces: readonly (string | Buffer)[], more?: object
   ['long enough for checkpoints', [...told(...Array.from({ length: 400 }, (_, at) => `${at} is a number, `)), ...end]],
 ])('%s', (_what, sent, more, headers) => {
   test.each([0, 3])('read the same on a socket, with %s ms between packets', async ms => {
-    pieces = sent
-    pauseMs = sent.length > 100 ? 0 : ms
+    answer = async response => {
+      for (const piece of sent) {
+        if (response.destroyed) return
+        response.write(piece)
+        await sleep(sent.length > 100 ? 0 : ms)
+      }
+      response.end()
+    }
     const [direct, iterated] = [await read(bySocket, more, headers), await read(byIterator, more, headers)]
     expect(direct.status).toBe(200)
     expect(direct).toEqual(iterated)
@@ -115,17 +124,53 @@ describe.each<[what: string, pieces: readonly (string | Buffer)[], more?: object
   })
 })
 
-test('chunks that are sent at once end a silence', async () => {
-  pieces = [...told(...Array.from({ length: 8 }, (_, at) => `${at} `)), ...end]
-  pauseMs = 150
-  const { text } = await read(bySocket)
-  expect(text).not.toContain('"finish_reason":"error"')
-  expect(text).toContain('"content":"7 "')
-})
+describe('a silence', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
 
-test('a silence after them ends the stream', async () => {
-  // Nothing is sent for an empty piece, but its pause is made.
-  pieces = [...told('a', 'b', 'c'), '', '', '', '']
-  pauseMs = 300
-  expect((await read(bySocket)).text).toContain('"finish_reason":"error"')
+  /** A stream whose engine sends each text once the one before was read, and after that is silent for so long. */
+  async function streamed(texts: readonly string[], silenceMs: number) {
+    const engine = Promise.withResolvers<ServerResponse>()
+    answer = async response => engine.resolve(response)
+    const asking = asked(bySocket, { model: 'hurried' })
+    const response = await engine.promise
+    let seen = ''
+    let isOver = false
+    let reader: ReadableStreamDefaultReader<string> | undefined
+    const readUntil = async (isRead: () => boolean) => {
+      reader ??= (await asking).body?.pipeThrough(new TextDecoderStream()).getReader()
+      while (!isOver && !isRead()) {
+        const step = await reader?.read()
+        isOver = step?.done !== false
+        seen += step?.value ?? ''
+      }
+    }
+    for (const text of texts) {
+      response.write(told(text).join(''))
+      await readUntil(() => seen.includes(`"content":"${text}"`))
+      await vi.advanceTimersByTimeAsync(silenceMs)
+    }
+    const finish = () => {
+      response.end(end.join(''))
+      return readUntil(() => false)
+    }
+    return { seen: () => seen, finish, rest: () => readUntil(() => false) }
+  }
+
+  test('ends with each chunk, also with those that are sent at once', async () => {
+    const { seen, finish } = await streamed(
+      Array.from({ length: 8 }, (_, at) => `${at} `),
+      idleMs - 1,
+    )
+    await finish()
+    expect(seen()).not.toContain('"finish_reason":"error"')
+    expect(seen()).toContain('"finish_reason":"stop"')
+  })
+
+  test('ends the stream if it is too long, also after chunks that were sent at once', async () => {
+    const { rest, seen } = await streamed(['a', 'b', 'c'], idleMs - 1)
+    await vi.advanceTimersByTimeAsync(1)
+    await rest()
+    expect(seen()).toContain('"finish_reason":"error"')
+  })
 })
