@@ -24,32 +24,21 @@ const othersMayMask = 0o077
 /** The default folder of the wallet's files: `~/.farebox`. */
 export const defaultStateFolder = (): string => join(homedir(), '.farebox')
 
-/** Creates a folder and its parents so that they survive a power loss. */
+/**
+ * Creates a folder and its parents so that they survive a power loss. Creates one at a time: below /proc, where every
+ * new name stays missing, Node's `recursive` would try forever.
+ */
 export function ensurePrivateFolder(folder: string): void {
   const path = resolve(folder)
-  const first = createFolders(path)
-  if (first === undefined) return
-  for (let made = path; ; made = dirname(made)) {
-    syncFolder(dirname(made))
-    if (made === first || made === dirname(made)) return
-  }
-}
-
-/**
- * Returns the first folder that was missing. It is created without `recursive`: below /proc, where every new name stays
- * missing, `recursive` would try forever.
- */
-function createFolders(path: string): string | undefined {
-  let first = path
-  while (!existsSync(dirname(first)) && dirname(first) !== first) first = dirname(first)
+  const parent = dirname(path)
+  if (parent === path || existsSync(path)) return
+  ensurePrivateFolder(parent)
   try {
-    mkdirSync(first, { mode: ownerOnlyFolder })
+    mkdirSync(path, { mode: ownerOnlyFolder })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })
+    if (!isTaken(error)) throw error
   }
-  mkdirSync(path, { recursive: true, mode: ownerOnlyFolder })
-  return first
+  syncFolder(parent)
 }
 
 /**
