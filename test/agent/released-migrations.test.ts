@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { agentMigrations } from '#agent/state/schema.ts'
-import { postgresMigrations } from '#wallet/records/postgres/schema.ts'
-import { walletMigrations } from '#wallet/records/schema.ts'
+import { postgresMigrations, walletMigrations } from '#wallet/records/schema.ts'
 import type { Migration } from '#wallet/records/state.ts'
 
 /** SHA-256 of each migration's statements, its first 16 digits. A line is added with a migration, and never changed. */

@@ -220,7 +220,7 @@ const refusalTables = ({ int64, rowid, strict }: Dialect): string => `
  * The tables of the wallet's records. They have the same names and columns in both databases, so that one statement
  * serves both. Times are Unix milliseconds by the clock of the records.
  */
-export const recordTables = (dialect: Dialect): string =>
+const recordTables = (dialect: Dialect): string =>
   [journalTables, paymentTables, transferTables, approvalTables, refusalTables].map(make => make(dialect)).join('')
 
 /** The records in the state file. */
@@ -228,5 +228,26 @@ export const walletMigrations: readonly Migration[] = [
   {
     name: '0001-first-release',
     sql: recordTables({ int64: 'INTEGER', rowid: '', strict: ' STRICT', newId: 'lower(hex(randomblob(16)))' }),
+  },
+]
+
+/** The records in PostgreSQL. Decisions queue for the row of `journal`. */
+export const postgresMigrations: readonly Migration[] = [
+  {
+    name: '0001-first-release',
+    sql: `
+      -- The clock of the database, because the replicas that share it have clocks of their own.
+      CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql VOLATILE
+        AS 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+      -- Decisions that were committed: after a COMMIT without an answer, they show whether it took effect.
+      CREATE TABLE units (id TEXT PRIMARY KEY, at_ms BIGINT NOT NULL);
+      CREATE INDEX units_by_time ON units (at_ms);
+      ${recordTables({
+        int64: 'BIGINT',
+        rowid: '\n    rowid BIGINT GENERATED ALWAYS AS IDENTITY,',
+        strict: '',
+        newId: 'gen_random_uuid()::text',
+      })}`,
   },
 ]

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { newId } from '../../ids.ts'
 import * as limits from '../../limits.ts'
 import type { Records, Work } from '../records.ts'
+import { postgresMigrations } from '../schema.ts'
 import {
   type Ask,
   beginDecision,
@@ -13,7 +14,6 @@ import {
   openPool,
   prepare,
 } from './connection.ts'
-import { postgresMigrations } from './schema.ts'
 
 /**
  * Records in a PostgreSQL database that any number of replicas share. Each decision locks the single row of `journal`,
