@@ -105,12 +105,13 @@ test('each script of npm in documents is in package.json', () => {
 
 test('parts of farebox.yaml in documents are settings of it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'farebox-settings-'))
-  const rest = `publicUrl: http://127.0.0.1:8402
-models: [{ id: m, type: text, contextTokens: 1024, price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }, upstreams: [{ engine: demo }] }]
+  const publicUrl = 'publicUrl: http://127.0.0.1:8402\n'
+  const models = `models: [{ id: m, type: text, contextTokens: 1024, price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }, upstreams: [{ engine: demo }] }]
 `
+  const variables = { BASE_RPC_URL: 'http://127.0.0.1:8545', FAREBOX_EVM_KEY: `0x${'11'.repeat(32)}` }
   const check = async (text: string) => {
-    await writeFile(join(folder, 'farebox.yaml'), rest + text)
-    return (await runCommand(['serve', '--check', '--config', join(folder, 'farebox.yaml')])).stderr
+    await writeFile(join(folder, 'farebox.yaml'), publicUrl + (text.startsWith('models:') ? '' : models) + text)
+    return (await runCommand(['serve', '--check', '--config', join(folder, 'farebox.yaml')], variables)).stderr
   }
   try {
     const parts = documents.flatMap(place => blocksOf(place).filter(({ language }) => language === 'yaml'))
