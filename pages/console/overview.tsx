@@ -254,7 +254,7 @@ const timeColumns = <Row extends TimedRow>(): readonly Column<Row>[] => [
 const failureColumns: readonly Column<RecentRequest>[] = [
   { name: 'Time', show: ({ atMs }) => <Time atMs={atMs} /> },
   { name: 'Operation', show: ({ operation }) => operation },
-  { name: 'Status', show: ({ status }) => (status === 0 ? 'left' : status) },
+  { name: 'Status', show: ({ status }) => (status === 0 ? 'disconnected' : status) },
   { name: 'Took', isNumber: true, show: ({ ms }) => milliseconds(ms) },
   { name: 'Account', show: ({ account }) => account ?? '–' },
   { name: 'Request', show: ({ request }) => <RequestLink request={request} /> },

@@ -163,7 +163,7 @@ function Times({ recent }: { recent: Recent | null }): JSX.Element {
 const wentColumns: readonly Column<RecentRequest>[] = [
   { name: 'Ended', show: ({ atMs }) => <Time atMs={atMs} /> },
   { name: 'Operation', show: ({ operation }) => operation },
-  { name: 'Status', show: ({ status }) => (status === 0 ? 'left' : status) },
+  { name: 'Status', show: ({ status }) => (status === 0 ? 'disconnected' : status) },
   { name: 'Took', isNumber: true, show: ({ ms }) => milliseconds(ms) },
   { name: 'Model', show: ({ model }) => model ?? '–' },
   { name: 'Engine', show: ({ engine }) => engine ?? '–' },
