@@ -108,32 +108,42 @@ const mostSkewMs = 60_000
  * address.
  */
 async function checkService({ env, apiKey }: AgentSettings): Promise<readonly Finding[]> {
-  const { baseUrlOf } = await import('#agent/settings/wallet-settings.ts')
+  const { baseUrlOf, isServiceNamed } = await import('#agent/settings/wallet-settings.ts')
   const baseUrl = baseUrlOf(env).replace(/\/+$/, '')
+  const namedBy = env.FAREBOX_BASE_URL !== undefined ? 'setting' : isServiceNamed(env) ? 'wallet' : 'default'
   const askedAtMs = Date.now()
   const answer = await ask(`${baseUrl}/models`)
-  const there = whetherThere(answer, baseUrl, env.FAREBOX_BASE_URL !== undefined)
+  const there = whetherThere(answer, baseUrl, namedBy)
   if (there.state === 'broken') return [there]
   return [there, ...clockOf(answer, askedAtMs), ...(apiKey === undefined ? [] : [await keyAt(baseUrl, apiKey)])]
 }
 
-function whetherThere({ status, reason, body }: HttpAnswer, baseUrl: string, isNamed: boolean): Finding {
-  const why = isNamed ? '' : ', the default without FAREBOX_BASE_URL'
+/** How the address of a service came about. */
+const origins = {
+  setting: '',
+  wallet: ', the service that this wallet was created for,',
+  default: ', the default without FAREBOX_BASE_URL,',
+} as const
+
+function whetherThere({ status, reason, body }: HttpAnswer, baseUrl: string, namedBy: keyof typeof origins): Finding {
+  const address = `${baseUrl}${origins[namedBy]}`
   if (status === 0)
     return broken(
       check,
-      `There is no answer from ${baseUrl}${why}: ${reason}.`,
-      isNamed
-        ? 'Check FAREBOX_BASE_URL, and whether the service is running.'
-        : `${howToHaveService().replace(/^s/, 'S')}.`,
+      `${address} does not answer (${reason}).`,
+      {
+        setting: 'Check FAREBOX_BASE_URL, and whether the service is running.',
+        wallet: 'Check whether the service is running, or set FAREBOX_BASE_URL to another one.',
+        default: `${howToHaveService().replace(/^s/, 'S')}.`,
+      }[namedBy],
     )
   const isService = status === 200 && Array.isArray((body as { data?: unknown } | null)?.data)
   // Some services list their models only to callers, and a list may be longer than what is read of it.
   if (isService || status === 401 || status === 402 || (status === 200 && body === null))
-    return ok(check, `${baseUrl} answers${isNamed ? '' : '; it is used because FAREBOX_BASE_URL is not set'}.`)
+    return ok(check, `${address} answers.`)
   return broken(
     check,
-    `${baseUrl}${isNamed ? '' : `${why},`} answers ${status}, so it is not a service with this API.`,
+    `${address} answers ${status}, so it is not a service with this API.`,
     'Check FAREBOX_BASE_URL; it usually ends in /api/v1.',
   )
 }

@@ -76,7 +76,7 @@ export async function checkCaps(env: AgentEnvironment, folder: string): Promise<
     const status = await journalStatus(folder, env)
     const unasked = status?.asksNextPayment ? 'the first payment needs your approval, and after that ' : ''
     return [
-      ok(capsCheck, `Caps: ${rows.join(', ')}; ${unasked}${topUpWithoutAsking}.`),
+      ok(capsCheck, `These apply: ${rows.join(', ')}; ${unasked}${topUpWithoutAsking}.`),
       ...(status ? usedOf(status) : []),
       ...(isDryRun ? [dryRun] : []),
       ...(hasStopFile

@@ -98,13 +98,29 @@ test.each([
   [
     'a service that is not there',
     { FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1' },
-    /broken service: There is no answer from http:\/\/127\.0\.0\.1:9\/api\/v1: /,
+    /broken service: http:\/\/127\.0\.0\.1:9\/api\/v1 does not answer \(.*Check FAREBOX_BASE_URL/,
     1,
   ],
 ] as const)('%s is told', async (_, env, says, code) => {
   const { code: end, told } = await look(env)
   expect(told).toMatch(says)
   expect(end).toBe(code)
+})
+
+test('the service of a wallet is called that, and not the default', async () => {
+  const data = walletIn('with-service')
+  mkdirSync(data, { mode: 0o700 })
+  const name = (baseUrl: string) =>
+    writeFileSync(join(data, 'service.json'), JSON.stringify({ farebox: 'service', baseUrl }), { mode: 0o600 })
+  name(`${origin()}/api/v1`)
+  const unset = { FAREBOX_BASE_URL: undefined }
+  expect((await look(unset, '--data', data)).told).toContain(
+    `ok service: ${origin()}/api/v1, the service that this wallet was created for, answers.`,
+  )
+  name('http://127.0.0.1:9/api/v1')
+  expect((await look(unset, '--data', data)).told).toMatch(
+    /broken service: http:\/\/127\.0\.0\.1:9\/api\/v1, the service that this wallet was created for, does not answer/,
+  )
 })
 
 test('an invalid value is sent nowhere', async () => {
