@@ -13,7 +13,7 @@ export async function optionalPackage<Module>(name: string, neededFor: string): 
   try {
     return (await import(name)) as Module
   } catch (error) {
-    const problem = `${neededFor} needs the package ${name}, which does not load: npm install ${packageOf(name)}`
+    const problem = `${neededFor} needs the package ${name}, which does not load. Run \`npm install ${packageOf(name)}\`.`
     throw new PackageMissing(problem, { cause: error })
   }
 }

@@ -130,7 +130,7 @@ export function readPrivateFile(path: string, maxBytes: number, holdsSecret: boo
       throw new WalletRefusal({
         rule: 'settings',
         sentence: `${path} is larger than ${maxBytes} bytes, so it is not a file of farebox.`,
-        nextStep: 'Move it away.',
+        nextStep: 'Move it away, then try again.',
       })
     const bytes = new Uint8Array(size)
     const read = readSync(file, bytes, 0, size, 0)

@@ -164,7 +164,8 @@ describe.each(paths)('POST %s', (path, body, failed) => {
   })
 
   test('a format whose package is missing is free and not retryable; the log says what to install', async () => {
-    const problem = 'Reading an image of the type jpeg needs the package sharp, which does not load: npm install sharp'
+    const problem =
+      'Reading an image of the type jpeg needs the package sharp, which does not load. Run `npm install sharp`.'
     fixture.engine.result = () => Promise.reject(new PackageMissing(problem))
     const { response, lines } = await fixture.send(path, body())
     expect([response.status, response.headers.get('x-should-retry'), lines]).toEqual([503, 'false', []])

@@ -55,7 +55,7 @@ export async function walletState(ownerWallet: OwnerWallet, place: WalletPlace, 
 }
 
 const noWallet =
-  'There is no wallet in this folder yet. Create one with `farebox wallet create`, or let your assistant offer it at the first paid call. With an API key you don’t need a wallet.'
+  'There is no wallet in this folder yet. Create one with `farebox wallet create --service URL`, or let your assistant offer it at the first paid call. With an API key you don’t need a wallet.'
 
 const chainOf = (address: string): string => (namespaceOf(address) === 'eip155' ? 'Base' : 'Solana')
 

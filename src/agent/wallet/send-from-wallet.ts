@@ -90,7 +90,7 @@ function noPassphrase(): never {
   throw new WalletRefusal({
     rule: 'key',
     sentence: 'Sending money needs the passphrase of the wallet.',
-    nextStep: 'Nothing was signed.',
+    nextStep: 'Nothing was signed; enter the passphrase and try again.',
   })
 }
 

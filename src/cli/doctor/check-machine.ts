@@ -52,7 +52,7 @@ function packages({ packages: names, neededFor }: Wanted): Finding {
   return broken(
     'packages',
     `${neededFor} needs packages that are not installed: ${missing.join(', ')}.`,
-    `npm install ${missing.join(' ')}`,
+    `Run \`npm install ${missing.join(' ')}\`, then restart the service.`,
   )
 }
 
@@ -127,7 +127,11 @@ export async function checkData({ root, secret, admin, database }: DataFolder): 
   const { bavail, bsize } = await statfs(root)
   return [
     open.length
-      ? broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)
+      ? broken(
+          check,
+          `Other users of this machine can read ${open.join(', ')}.`,
+          `Run \`chmod 600 ${open.join(' ')}\`.`,
+        )
       : ok(check, `${root} is readable only by this user.`),
     ...(bavail * bsize < fewFreeBytes
       ? [
@@ -156,7 +160,9 @@ export async function checkWalletFolder(folder: string): Promise<Finding[]> {
   const files = secretFileNames.map(name => join(folder, name))
   const open = await openToOthers(files)
   if (open.length)
-    return [broken(check, `Other users of this machine can read ${open.join(', ')}.`, `chmod 600 ${open.join(' ')}`)]
+    return [
+      broken(check, `Other users of this machine can read ${open.join(', ')}.`, `Run \`chmod 600 ${open.join(' ')}\`.`),
+    ]
   return [ok(check, `The files in ${folder} are readable only by this user.`)]
 }
 

@@ -56,7 +56,7 @@ export async function addressesOf(ownerWallet: OwnerWallet): Promise<readonly [s
   if (first !== undefined) return [first, ...others]
   throw new CliError(
     `There is no wallet in ${ownerWallet.folder}.`,
-    'Create one with `farebox wallet create`, or give its folder with `--data`.',
+    'Create one with `farebox wallet create --service URL`, or give its folder with `--data`.',
   )
 }
 

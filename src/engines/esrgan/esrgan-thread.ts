@@ -162,7 +162,9 @@ function pathOf(name: string): string {
   try {
     return createRequire(import.meta.url).resolve(name)
   } catch (cause) {
-    throw new Error(`${neededFor} needs the package ${name}, which does not load: npm install ${name}`, { cause })
+    throw new Error(`${neededFor} needs the package ${name}, which does not load. Run \`npm install ${name}\`.`, {
+      cause,
+    })
   }
 }
 

@@ -75,7 +75,12 @@ export async function prepareTransfer(
   await refuseNow(context)
   const recipient = await recipientOf(context, to)
   const from = context.addresses.find(address => namespaceOf(address) === namespaceOf(recipient.payTo))
-  if (from === undefined) throw refusal('network', `This wallet has no address on ${chainName(recipient.network)}.`)
+  if (from === undefined)
+    throw refusal(
+      'network',
+      `This wallet has no address on ${chainName(recipient.network)}.`,
+      'Give an address on the other chain; `farebox wallet address` shows the wallet’s own.',
+    )
   const earlier = await earlierOf(context, from, { payTo: recipient.payTo, asked })
   if (earlier?.state === 'confirmed') return { kind: 'arrived', transfer: earlier }
   const { balance, held } = await fundsOf(context, recipient, from)
@@ -138,7 +143,7 @@ function stillOpen(transfer: Transfer): WalletRefusal {
   return refusal(
     'payment-open',
     `The transfer ${id} of ${displayUsd(amountMicroUsd)} to ${payTo} is still pending${until}.`,
-    `Repeat it with the same address and amount, or wait a few minutes longer than that.`,
+    'Repeat it with the same address and amount, or wait until it has ended; `farebox wallet status` shows it.',
   )
 }
 
