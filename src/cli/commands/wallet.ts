@@ -59,7 +59,8 @@ move        accepts this journal for the wallet's keys on this machine, even an 
   --refused               list payments that the wallet refused; with --json each has a statement signed by its key
   --json                  print JSON, with amounts as strings of micro-USD
   --csv                   print CSV
-  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox; that of \`farebox up\` is .farebox/agent)`
+  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox). \`farebox up\` uses .farebox/agent for its demo,
+                          and .farebox/assistant for your assistant`
 
 export const wallet: Command = {
   usage,
