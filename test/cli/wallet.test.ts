@@ -1,9 +1,9 @@
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { nextSteps, tokenName } from '#cli/wallet/create-wallet.ts'
+import { nextSteps } from '#cli/wallet/create-wallet.ts'
 import { systemClock } from '#contract/time.ts'
-import { solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
+import { solanaNetwork, tokenName, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { createKeyFile, unlockKeyFile } from '#wallet/keys/key-file.ts'
 import { sameRefusalMs } from '#wallet/limits.ts'
 import { openState } from '#wallet/records/state.ts'
@@ -60,7 +60,7 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   expect(keys?.map(key => `${key.address}\n`).join('')).toBe(made.stdout)
   expect((await run(['address', '--data', data])).stdout).toBe(made.stdout)
   const status = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: url, FAREBOX_MAX_DAY_USD: '7' })
-  expect(status.stdout).toContain(`may pay: ${payTo} on eip155:8453`)
+  expect(status.stdout).toContain(`may pay: ${payTo}, in USDC on Base`)
   expect(status.stdout).toContain('0.00 USD of 7.00 USD')
   expect(status.stdout).toContain(`service: ${new URL(url).origin} (set by FAREBOX_BASE_URL)\n`)
   const unset = await run(['status', '--data', data])

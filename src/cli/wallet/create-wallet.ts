@@ -3,7 +3,7 @@ import { addressProblem } from '#agent/settings/settings.ts'
 import { quoted } from '#agent/words/typed-commands.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { evmNetwork, normalizeWallet, solanaNetwork, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
+import { evmNetwork, solanaNetwork, tokenName, usdcOnEvm, usdcOnSolana } from '#contract/wire/networks.ts'
 import { type PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
 import { userName } from '#host/user-name.ts'
 import { CliError, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
@@ -168,15 +168,3 @@ async function fetchOffer(serviceUrl: string): Promise<string> {
     throw new CliError(`${serviceUrl} cannot be reached.`, 'Check the address, and whether the service is running.')
   }
 }
-
-const known = [
-  { network: evmNetwork, asset: normalizeWallet(usdcOnEvm), name: 'USDC on Base' },
-  { network: solanaNetwork, asset: usdcOnSolana, name: 'USDC on Solana' },
-]
-
-/**
- * The two well-known tokens have names; any other is shown by its whole address, because any token can be called USDC.
- */
-export const tokenName = ({ network, asset }: { network: string; asset: string }): string =>
-  known.find(token => token.network === network && token.asset === normalizeWallet(asset))?.name ??
-  `the token ${asset} on ${network}`

@@ -1,5 +1,6 @@
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { displayUsd } from '#contract/money.ts'
+import { networkName } from '#contract/wire/networks.ts'
 import { userName } from '#host/user-name.ts'
 import { CliError, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { besideChain } from './local-nodes.ts'
@@ -35,7 +36,7 @@ export async function resolvePayment(args: readonly string[], io: CommandIo): Pr
       )
     const { address, payTo, network, nonce, amountMicroUsd } = payment
     io.output.print(
-      plainText(`${displayUsd(amountMicroUsd)} from ${address} to ${payTo} on ${network}, nonce ${nonce}`),
+      plainText(`${displayUsd(amountMicroUsd)} from ${address} to ${payTo} on ${networkName(network)}, nonce ${nonce}`),
     )
     const answer = await askLine(io, 'Check the chain. Did the money leave the wallet? Type left or stayed:')
     if (answer !== 'left' && answer !== 'stayed') throw new CliError('Nothing was recorded.', 'Type left or stayed.')

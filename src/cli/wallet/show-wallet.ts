@@ -3,6 +3,7 @@ import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
 import { lowered } from '#contract/errors/as-clause.ts'
 import { displayUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
+import { tokenName } from '#contract/wire/networks.ts'
 import type { SeenAmount } from '#toolkit/tool-context.ts'
 import { type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { asJson, railName } from '../output.ts'
@@ -116,7 +117,7 @@ function statusFacts(status: Status, holdings: Holdings, serviceNamedBy: string)
         : topUpWithoutAsking,
     ],
     ...refillFacts(status),
-    ...status.payees.map(({ payTo, network, asset }): Fact => ['may pay', `${payTo} on ${network}, token ${asset}`]),
+    ...status.payees.map((payee): Fact => ['may pay', `${payee.payTo}, in ${tokenName(payee)}`]),
     ...status.openPayments.map(openFact),
     ...status.heldPayments.map(
       ({ receiptId, amountMicroUsd }): Fact => [

@@ -39,3 +39,9 @@ export const chainName = (network: string): string => (Object.hasOwn(names, netw
 /** Formats a CAIP-2 network for display: its name and number, or only the number if we have no name for it. */
 export const networkName = (network: string): string =>
   Object.hasOwn(names, network) ? `${names[network]} (${network})` : network
+
+/** Only the well-known tokens have names; any other is shown by its whole address, because any token can be called USDC. */
+export const tokenName = ({ network, asset }: { network: string; asset: string }): string =>
+  knownNetworks.some(each => each.network === network && normalizeWallet(each.asset) === normalizeWallet(asset))
+    ? `USDC on ${chainName(network)}`
+    : `the token ${asset} on ${networkName(network)}`

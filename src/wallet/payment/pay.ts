@@ -1,6 +1,6 @@
 import { displayUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { topUp } from '#contract/operations/wallet.ts'
-import { chainName } from '#contract/wire/networks.ts'
+import { chainName, networkName } from '#contract/wire/networks.ts'
 import { ask, hashOfFacts, useApproval } from '../approvals/approvals.ts'
 import { balanceAndTime, type SeenOfChain } from '../chains/balance.ts'
 import { isPublicMoney, nodesInUse, tokenNamesIn } from '../chains/nodes.ts'
@@ -173,7 +173,7 @@ function* reserve({ key, policy }: PayContext, order: Order, payable: Omit<Plann
 const dryRun = ({ amountMicroUsd, chosen }: Payable): WalletRefusal =>
   new WalletRefusal({
     rule: 'dry-run',
-    sentence: `Dry run: ${displayUsd(amountMicroUsd)} would have been paid to ${chosen.payee.payTo} on ${chosen.payee.network}.`,
+    sentence: `Dry run: ${displayUsd(amountMicroUsd)} would have been paid to ${chosen.payee.payTo} on ${networkName(chosen.payee.network)}.`,
     nextStep: 'Unset FAREBOX_DRY_RUN to pay.',
   })
 

@@ -1,6 +1,6 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
 import { minuteMs } from '#contract/time.ts'
-import { smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
+import { networkName, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import { clockSkewMs } from '../limits.ts'
 import type { AskedAbout } from '../terms/about-call.ts'
 import type { ApprovalFacts } from '../terms/approval.ts'
@@ -69,7 +69,7 @@ const topUpFacts = (
   { payee }: ChosenOffer,
 ): ApprovalFacts => ({
   kind: 'spend',
-  what: `A ${occasion === 'refill' ? 'refill' : 'top-up'} of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${payee.network}.`,
+  what: `A ${occasion === 'refill' ? 'refill' : 'top-up'} of ${displayUsd(amountMicroUsd)} at ${policy.origin}, paid to ${payee.payTo} on ${networkName(payee.network)}.`,
   amountMicroUsd,
   because,
 })
