@@ -88,9 +88,7 @@ test('create says what to fund, how the assistant opens it, and where to look', 
   const [base, solana] = made.stdout.trim().split('\n')
   expect(made.stderr.trim().split('\n').slice(-3)).toEqual([
     expect.stringMatching(`^1. .*to ${base} on Base .eip155:8453, token 0x.*or to ${solana} on Solana .token `),
-    expect.stringContaining(
-      `\`farebox mcp --passphrase-file FILE --data '${data}'\` with the service’s FAREBOX_BASE_URL`,
-    ),
+    expect.stringContaining(`\`farebox install CLIENT --service URL --passphrase-file FILE --data '${data}'\``),
     expect.stringContaining(`\`farebox wallet status --data '${data}'\``),
   ])
 })
@@ -100,16 +98,24 @@ test.each([
   [
     'local money for a service of this machine',
     { service: 'http://127.0.0.1:1/api/v1' },
-    /on Base first: `farebox local fund 0xa --usd.*policy\.json/,
+    /with test money: `farebox local fund 0xa --usd 10 --data FOLDER`.*do not send it real USDC/,
   ],
   ['which address to fund first', { networks: [] }, /fund Base first/],
-  ['no passphrase where a keychain has it', { isInKeychain: true }, /start `farebox mcp` with .*keychain/],
+  [
+    'no passphrase where a keychain has it',
+    { isInKeychain: true },
+    /`farebox install CLIENT --service URL`\. .*keychain/,
+  ],
   [
     'the file that the passphrase is in',
     { passphraseFile: '/a b/passphrase' },
-    /--passphrase-file '\/a b\/passphrase'`/,
+    /`farebox install CLIENT --service URL --passphrase-file '\/a b\/passphrase'`/,
   ],
-  ['the address of the service', { service: 'https://x.example/api/v1' }, /FAREBOX_BASE_URL=https:\/\/x\.example\/api/],
+  [
+    'no service that the wallet already has',
+    { service: 'https://x.example/api/v1' },
+    /install CLIENT --passphrase-file FILE`/,
+  ],
 ])('the next steps name %s', (_, changes, says) => {
   const usual = { address: '0xa', solanaAddress: 's', service: undefined, networks: [] }
   const said = nextSteps({ ...usual, isInKeychain: false, ...changes }).join('\n')

@@ -115,7 +115,7 @@ export const nextSteps = (wallet: NewWallet): string[] => [
 /** A service on this machine is paid on a local chain, even if the chain looks like Base. */
 function funding({ service, address, solanaAddress, networks }: NewWallet): string {
   if (service !== undefined && isLoopback(new URL(service).hostname))
-    return `Fund the address on Base first: \`farebox local fund ${address} --usd 10 --data FOLDER\`. FOLDER is the data folder that \`farebox up\` printed ("Everything is kept in"). The service is on this machine, so its chain is probably a local one; do not send it real USDC. Without a node to read its balances, the wallet pays from Base. To pay from Solana, set "networks": ["${solanaNetwork}"] in policy.json.`
+    return `Fund it with test money: \`farebox local fund ${address} --usd 10 --data FOLDER\`. FOLDER is the data folder that \`farebox up\` printed ("Everything is kept in"). The service is on this machine, so its chain is probably a local one; do not send it real USDC.`
   const rails = [
     { network: evmNetwork, place: `to ${address} on Base (${evmNetwork}, token ${usdcOnEvm})` },
     { network: solanaNetwork, place: `to ${solanaAddress} on Solana (token ${usdcOnSolana})` },
@@ -130,12 +130,11 @@ function funding({ service, address, solanaAddress, networks }: NewWallet): stri
 }
 
 function starting({ service, isInKeychain, passphraseFile }: NewWallet): string {
-  const address = service === undefined ? 'the service’s FAREBOX_BASE_URL' : `FAREBOX_BASE_URL=${service}`
-  const start = `let the assistant start \`farebox mcp`
-  if (isInKeychain) return `In its settings, ${start}\` with ${address}; the system keychain unlocks the wallet.`
+  const install = `farebox install CLIENT${service === undefined ? ' --service URL' : ''}`
+  if (isInKeychain) return `Add farebox to your assistant: \`${install}\`. The system keychain unlocks the wallet.`
   return passphraseFile !== undefined
-    ? `In its settings, ${start} --passphrase-file ${quoted(resolve(passphraseFile))}\` with ${address}.`
-    : `Write the passphrase to a file that only you may read (chmod 600); then, in its settings, ${start} --passphrase-file FILE\` with ${address}.`
+    ? `Add farebox to your assistant: \`${install} --passphrase-file ${quoted(resolve(passphraseFile))}\`.`
+    : `Write the passphrase to a file that only you may read (chmod 600), and add farebox to your assistant: \`${install} --passphrase-file FILE\`.`
 }
 
 /**
