@@ -13,7 +13,9 @@ export function parseJson(text: string, maximumDepth: number, maximumValues = Nu
   const reason = mayExceed(text, maximumDepth, maximumValues) ? excess(text, maximumDepth, maximumValues) : null
   if (reason !== null) return { ok: false, reason }
   try {
-    return { ok: true, value: JSON.parse(text, mayNamePrototype(text) ? withoutPrototype : undefined) }
+    const value: unknown = JSON.parse(text)
+    if (mayNamePrototype(text)) dropPrototype(value)
+    return { ok: true, value }
   } catch {
     return { ok: false, reason: 'is not JSON' }
   }
@@ -36,10 +38,15 @@ export function jsonOf(text: string): unknown {
   }
 }
 
-/** The name may also be written with an escape, so any escape takes the slow path. */
+/** The name may also be written with an escape. */
 const mayNamePrototype = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 
-const withoutPrototype = (name: string, value: unknown): unknown => (name === '__proto__' ? undefined : value)
+/** A reviver of `JSON.parse` would take several times as long. */
+function dropPrototype(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__')
+  for (const member of Object.values(value)) dropPrototype(member)
+}
 
 const quote = 0x22
 const backslash = 0x5c
