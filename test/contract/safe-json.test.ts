@@ -33,6 +33,8 @@ test.each([
   ['a million levels', nested(1_000_000), false],
   ['brackets in a text', JSON.stringify('['.repeat(100)), true],
   ['brackets after an escaped quote', JSON.stringify(`"${'['.repeat(100)}`), true],
+  ['brackets in a text after backslashes', JSON.stringify(`${'\\'.repeat(3)}"${'['.repeat(100)}`), true],
+  ['brackets after a text that ends in backslashes', `["${'\\'.repeat(4)}",${nested(64)}]`, false],
   ['siblings', `[${Array.from({ length: 1000 }, () => '[]').join()}]`, true],
 ])('%s', (_, text, isFine) => {
   expect(parseJson(text, 64).ok).toBe(isFine)

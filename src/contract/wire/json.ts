@@ -56,6 +56,10 @@ const jsonSpace: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
 /** Returns the index after the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
+  // Media as base64 are long strings without escapes, which a search passes four times as fast.
+  const first = text.indexOf('"', start + 1)
+  if (first < 0) return text.length
+  if (text.charCodeAt(first - 1) !== backslash) return first + 1
   let at = start + 1
   for (; at < text.length; at++) {
     const code = text.charCodeAt(at)
