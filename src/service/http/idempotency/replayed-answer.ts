@@ -113,21 +113,25 @@ export const fingerprintOf = async ({ params, query, body }: KeyedRequest['reque
   hash([params, query, await withoutFiles(body)])
 
 /** A file is the value of a form's field, or is in the list that is its value. */
-async function withoutFiles(value: unknown, depth = 2): Promise<unknown> {
-  if (value instanceof File) {
-    const sha256 = createHash('sha256')
-      .update(new Uint8Array(await value.arrayBuffer()))
-      .digest('hex')
-    return { name: value.name, type: value.type, sha256 }
-  }
-  if (depth === 0 || typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    return value.some(item => item instanceof File)
-      ? Promise.all(value.map(item => withoutFiles(item, depth - 1)))
-      : value
-  }
-  const members = Object.entries(value).map(async ([name, member]) => [name, await withoutFiles(member, depth - 1)])
+async function withoutFiles(body: unknown): Promise<unknown> {
+  if (typeof body !== 'object' || body === null) return body
+  // Few bodies have one, and a promise for each member of the others would cost more than their hash.
+  if (!Object.values(body).flat().some(isFile)) return body
+  const members = Object.entries(body).map(async ([name, value]) => [
+    name,
+    Array.isArray(value) ? await Promise.all(value.map(described)) : await described(value),
+  ])
   return Object.fromEntries(await Promise.all(members))
+}
+
+const isFile = (value: unknown): value is File => value instanceof File
+
+async function described(value: unknown): Promise<unknown> {
+  if (!isFile(value)) return value
+  const sha256 = createHash('sha256')
+    .update(new Uint8Array(await value.arrayBuffer()))
+    .digest('hex')
+  return { name: value.name, type: value.type, sha256 }
 }
 
 const hash = (parts: readonly unknown[]): string => createHash('sha256').update(canonicalJson(parts)).digest('hex')
