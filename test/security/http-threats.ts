@@ -60,7 +60,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G5',
-    threat: 'JSON nested a million levels deep',
+    threat: 'JSON nested a million levels deep, or with a million values',
     answer: '400 at every operation, before an object is built from it',
     shownBy: [
       shown(
@@ -68,20 +68,22 @@ export const httpThreats: readonly Threat[] = [
         'G5: createChatCompletion refuses nesting that is deeper than any request',
         'G5: queueVideo refuses nesting that is deeper than any request',
       ),
+      shown(
+        'service/large-bodies.test.ts',
+        'G5: a body of more values than any request has is refused by their number: /chat/completions',
+      ),
     ],
   },
   {
     id: 'G6',
-    threat:
-      'text that makes a regular expression run for hours, a million addresses in a message, and a hundred thousand messages',
-    answer: 'every text and list is read once, in linear time, and only the first addresses are looked at',
+    threat: 'text that makes a regular expression run for hours, and a million addresses in a message',
+    answer: 'every text is read once, in linear time, and only the first addresses are looked at',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',
         'G6: options, in the name of a model',
         'G6: dots after an address, in a message whose addresses are read',
         'G6: spaces before a word, wherever else a text is taken',
-        'G6: a response of many messages is converted in one pass',
       ),
       shown('contract/model-suffix.test.ts', 'G6: a suffix that is longer than all options is not read'),
       shown('contract/near-names.test.ts', 'G6: a name that is longer than any'),

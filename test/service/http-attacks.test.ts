@@ -153,20 +153,6 @@ describe('texts that are made to be searched for long', { timeout: 60_000 }, () 
   })
 })
 
-/** A list that is copied for each of its items takes half a minute. */
-describe('lists that are made to be copied for long', { timeout: 15_000 }, () => {
-  const call = { type: 'function_call', call_id: 'a', name: 'a', arguments: '' }
-  test.each<[what: string, item: object, length: number]>([
-    ['messages', { role: 'user', content: 'a' }, 60_000],
-    ['calls of one turn', call, 50_000],
-  ])('G6: a response of many %s is converted in one pass', async (_what, item, length) => {
-    const input = Array.from({ length }, () => item)
-    const body = JSON.stringify({ model: 'demo-chat', max_output_tokens: 1, input })
-    const response = await send('/responses', body)
-    expect([response.status >= 400, response.status < 500]).toEqual([true, true])
-  })
-})
-
 /** What would begin another line of a header, a log or a terminal, or another answer. */
 const lines = [
   '\r\nx-evil: 1',

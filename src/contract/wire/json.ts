@@ -5,12 +5,20 @@
 
 type ParsedJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
+/** How many values a text may have at all levels, and how many of them may be members of objects. */
+interface MostValues {
+  values: number
+  members: number
+}
+
+const unlimited: MostValues = { values: Number.POSITIVE_INFINITY, members: Number.POSITIVE_INFINITY }
+
 /**
- * For bodies. Rejects nesting deeper than `maximumDepth`, and more than `maximumValues` members and items at all
- * levels, before the text is parsed; drops members named `__proto__`.
+ * For bodies. Rejects nesting deeper than `maximumDepth`, and more than `most` members and items at all levels, before
+ * the text is parsed; drops members named `__proto__`.
  */
-export function parseJson(text: string, maximumDepth: number, maximumValues = Number.POSITIVE_INFINITY): ParsedJson {
-  const reason = mayExceed(text, maximumDepth, maximumValues) ? excess(text, maximumDepth, maximumValues) : null
+export function parseJson(text: string, maximumDepth: number, most: MostValues = unlimited): ParsedJson {
+  const reason = mayExceed(text, maximumDepth, most) ? excess(text, maximumDepth, most) : null
   if (reason !== null) return { ok: false, reason }
   try {
     const value: unknown = JSON.parse(text)
@@ -70,8 +78,8 @@ function endOfString(text: string, start: number): number {
 }
 
 /** Whether an exact count is needed: most texts open fewer lists and objects than the depth allows. */
-function mayExceed(text: string, maximumDepth: number, maximumValues: number): boolean {
-  return text.length > maximumValues || openings(text, '{', openings(text, '[', maximumDepth)) < 0
+function mayExceed(text: string, maximumDepth: number, { values, members }: MostValues): boolean {
+  return text.length > Math.min(values, members) || openings(text, '{', openings(text, '[', maximumDepth)) < 0
 }
 
 /** Returns how many of these characters may still follow; below zero if the text has too many. */
@@ -85,19 +93,22 @@ function openings(text: string, character: string, most: number): number {
  * Counts in one pass over the characters, cheap enough for every body. A non-empty list or object has one more value
  * than commas.
  */
-function excess(text: string, maximumDepth: number, maximumValues: number): string | null {
+function excess(text: string, maximumDepth: number, most: MostValues): string | null {
   let depth = 0
   let values = 0
+  let members = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === quote) at = endOfString(text, at) - 1
     else if (code === comma) values++
+    else if (code === colon) members++
     else if (code === 0x7b || code === 0x5b) {
       depth++
       values++
       if (depth > maximumDepth) return `nests deeper than ${maximumDepth} levels`
     } else if (code === 0x7d || code === 0x5d) depth--
-    if (values > maximumValues) return `has more than ${maximumValues} values; send fewer at once`
+    if (values > most.values) return `has more than ${most.values} values; send fewer at once`
+    if (members > most.members) return `has more than ${most.members} members of objects; send fewer at once`
   }
   return null
 }

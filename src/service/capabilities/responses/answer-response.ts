@@ -132,7 +132,7 @@ type Message = Record<string, unknown>
 function chatMessages({ instructions, input }: Pick<ResponsesRequest, 'instructions' | 'input'>): Message[] {
   const messages: Message[] = instructions ? [{ role: 'system', content: instructions }] : []
   if (typeof input === 'string') messages.push({ role: 'user', content: input })
-  // Each is appended to one list, because copies of a list of a hundred thousand would take minutes.
+  // Each is appended to one list, because a copy for each would take quadratic time.
   else for (const [index, item] of input.entries()) add(messages, item, index)
   return messages
 }

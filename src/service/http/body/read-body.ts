@@ -28,6 +28,12 @@ const bytesLimit = (operation: Operation): number => {
   return bodyBytes.json
 }
 
+/** Only embeddings have long lists, of a model's own tokens. */
+const mostValues = ({ limit }: Operation) => ({
+  values: limit === 'embedding' ? bodyValues.embeddings : bodyValues.usual,
+  members: bodyValues.usual,
+})
+
 /** Reads the JSON of a body, or the fields of a form, up to its limit; undefined if the operation takes none. */
 export async function readBody(operation: Operation, source: BodySource, arrived: Arrived): Promise<unknown> {
   if (!operation.request.body) return undefined
@@ -54,7 +60,7 @@ function parsedJson(bytes: Uint8Array, type: string | undefined, operation: Oper
     if (operation.request.bodyOptional) return {}
     throw invalidBody('The body is empty; send JSON.')
   }
-  const parsed = parseJson(text, jsonDepth, bodyValues)
+  const parsed = parseJson(text, jsonDepth, mostValues(operation))
   if (!parsed.ok) throw invalidBody(`The body ${parsed.reason}.`)
   return parsed.value
 }
