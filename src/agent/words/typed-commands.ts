@@ -13,7 +13,7 @@ export interface WalletPlace {
 }
 
 /** Commands that find a wallet by its folder. */
-const ofWallets = /^(?:wallet|mcp|proxy|call|install)\b/
+const ofWallets = /^(?:wallet|mcp|proxy|call|install|doctor --assistant)\b/
 
 /**
  * Replaces each command in a sentence of ours with what the user must type here: `farebox wallet status` becomes the

@@ -41,11 +41,8 @@ export const doctor: Command = {
     if (values.assistant) {
       if (values.config !== undefined) throw wrongUsage(name, '`--config` applies to a service, not to an assistant')
       const env = withDataFlag(io.env, values.data)
-      return tellFindings(
-        [runtime(), ...(await ofAssistant(env, await givenPassphrase(name, values, io.env)))],
-        values.json,
-        io,
-      )
+      const found = [runtime(), ...(await ofAssistant(env, await givenPassphrase(name, values, io.env)))]
+      return tellFindings(found, values.json, { ...io, env })
     }
     if (values['passphrase-file'] !== undefined || values['passphrase-fd'] !== undefined)
       throw wrongUsage(name, 'A passphrase is used only with `--assistant`')
@@ -58,9 +55,13 @@ export const doctor: Command = {
   },
 }
 
-async function tellFindings(found: readonly Finding[], isJson: boolean, { output }: CommandIo): Promise<number> {
-  const { asTyped } = await import('#agent/words/typed-commands.ts')
-  const typed = found.map(each => (each.next === undefined ? each : { ...each, next: asTyped(each.next) }))
+async function tellFindings(found: readonly Finding[], isJson: boolean, { output, env }: CommandIo): Promise<number> {
+  const [{ asTyped }, { stateFolderOf }] = await Promise.all([
+    import('#agent/words/typed-commands.ts'),
+    import('#agent/settings/wallet-settings.ts'),
+  ])
+  const place = { folder: stateFolderOf(env), isJournalShared: false }
+  const typed = found.map(each => (each.next === undefined ? each : { ...each, next: asTyped(each.next, place) }))
   if (isJson) for (const finding of typed) output.printJson(finding)
   else for (const line of await findingLines(typed, output)) output.print(line)
   const count = found.filter(({ state }) => state === 'broken').length

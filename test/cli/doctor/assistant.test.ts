@@ -84,7 +84,7 @@ test.each([
     /broken api key: The service does not accept it \(401\)/,
     1,
   ],
-  ['no payer', {}, /note who pays: Paid calls are not possible: .*wallet create --service URL/, 0],
+  ['no payer', {}, /note who pays: Paid calls are not possible: .*wallet create --service URL --data '.*none'/, 0],
   [
     'a wallet of the environment',
     { FAREBOX_WALLET_KEY: canaryEvmKey },
