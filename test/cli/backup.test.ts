@@ -145,7 +145,7 @@ describe('a backup', () => {
     const { code, stdout, stderr } = await backup(file)
     expect([code, stdout]).toEqual([0, `${file}\n`])
     expect(stderr).toBe(
-      "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore.\nThe ledger in the file adds up: 1 row of 1 account.\n",
+      "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore: keep a copy of it too, or add `--with-secret`.\nThe ledger in the file adds up: 1 row of 1 account.\n",
     )
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect((await readdir(root)).sort()).toEqual(['books.db', 'source'])

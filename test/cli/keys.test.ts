@@ -60,8 +60,8 @@ describe.each([
     const { stdout, stderr } = await during(() => keys('list'))
     expect(stderr).toBe('')
     expect(stdout.split('\n')).toEqual([
-      expect.stringMatching(`^${second.keyId}  fb_\\S{6}…  ${first.account}  made \\S+  active  ""$`),
-      expect.stringMatching(`^${first.keyId}  fb_\\S{6}…  ${first.account}  made \\S+  active  "laptop"$`),
+      expect.stringMatching(`^${second.keyId}  fb_\\S{6}…  ${first.account}  created \\S+  active  ""$`),
+      expect.stringMatching(`^${first.keyId}  fb_\\S{6}…  ${first.account}  created \\S+  active  "laptop"$`),
       '',
     ])
     for (const { key } of [first, second]) expect(stdout).not.toContain(key)

@@ -82,7 +82,7 @@ async function reportBackup(
     io.output.note(`The service's secret is in ${secretFileOf(file)}; keep it in a different place than the backup.`)
   else
     io.output.note(
-      "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore.",
+      "The backup does not contain the service's secret. Without that secret, existing API keys stop working after a restore: keep a copy of it too, or add `--with-secret`.",
     )
   io.output.note(audited.sentence)
   return audited.ok ? 0 : 1

@@ -88,7 +88,10 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
       operator.createKey({ usd, amountMicroUsd, label: values.label, ...more }),
     )
     if (values.json) io.output.printJson(created)
-    else io.output.print(created.key)
+    else {
+      io.output.print(created.key)
+      io.output.note('Store the key now: it is not shown again. Callers send it as `Authorization: Bearer KEY`.')
+    }
     return 0
   } finally {
     await operator.close()
@@ -184,7 +187,7 @@ async function sayKeys(keys: readonly ListedKey[], nowMs: number, output: Output
       key.id,
       `${key.prefix}…`,
       key.account,
-      output.isTerminal ? textOfDay(key.createdAtMs) : `made ${textOfDay(key.createdAtMs)}`,
+      output.isTerminal ? textOfDay(key.createdAtMs) : `created ${textOfDay(key.createdAtMs)}`,
       key.role === 'ADMIN' ? 'ADMIN' : '',
       paint(state.startsWith('active') ? 'good' : 'bad', state),
       paint('caution', needs[key.needs]),
