@@ -224,7 +224,7 @@ ${userName}
 <label class="field wide">Repeat the passphrase<input type="password" name="again" autocomplete="new-password"></label>
 <p class="small">Store the passphrase safely: it cannot be recovered. It opens the backup and proves that you are the owner.</p></fieldset>
 <fieldset><legend>Caps</legend>${caps.join('\n')}
-<p class="small">Nothing in a conversation can raise them. After the service answers 402, the wallet pays ${smallest} or what a call needs without asking, within these caps.</p></fieldset>
+<p class="small">Nothing in a conversation can raise them. If a call needs credit, the wallet buys ${smallest} without asking, or more if the call costs more, within these caps.</p></fieldset>
 <p class="buttons"><button name="first" value="ask">Create it; ask me before the first payment</button>
 <button name="first" value="allow">Create it and allow a first payment of ${smallest}</button></p>
 </form>`,
