@@ -86,7 +86,7 @@ async function foldersOf({ outputFolder }: AgentSettings, folder: string): Promi
   const { resolve } = await import('node:path')
   const { mayBeMade } = await import('./check-machine.ts')
   const output = resolve(outputFolder ?? `${folder}/output`)
-  const why = outputFolder === undefined ? 'because FAREBOX_OUTPUT_DIR is not set' : 'by FAREBOX_OUTPUT_DIR'
+  const why = outputFolder === undefined ? 'because FAREBOX_OUTPUT_DIR is not set' : 'set by FAREBOX_OUTPUT_DIR'
   return [
     (await mayBeMade(output))
       ? ok('files', `Files are saved in ${output}, ${why}. Tools read files only from that folder.`)
