@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import { openApprovals } from '#wallet/approvals/approvals.ts'
 import { keyFileAddresses } from '#wallet/keys/key-file.ts'
 import { keyFromHex, solanaKeyFrom, type WalletKey } from '#wallet/keys/keys.ts'
-import { defaultStateFolder } from '#wallet/private-file.ts'
+import { homeDataFolder } from '#wallet/private-file.ts'
 import { ownedRecords } from '#wallet/records/journal-of-key.ts'
 import { openRecords } from '#wallet/records/open-records.ts'
 import type { State } from '#wallet/records/state.ts'
@@ -32,12 +32,12 @@ import type { OpenOptions } from './settings/agent-options.ts'
 import type { AgentSettings } from './settings/settings.ts'
 import {
   baseUrlOf,
+  dataFolderOf,
   isServiceNamed,
   journalUrlOf,
   nodesOf,
   payeesNamed,
   policyOf,
-  stateFolderOf,
 } from './settings/wallet-settings.ts'
 import { machineNotes } from './state/machine-notes.ts'
 import { openAgentState } from './state/schema.ts'
@@ -48,7 +48,7 @@ import { environmentKeys, folderKeys } from './wallet/wallet-keys.ts'
 import { ofWallet } from './words/explain.ts'
 import { typedWords, type WalletPlace } from './words/typed-commands.ts'
 
-/** The wallet that was found in the state folder, in addition to the given options. */
+/** The wallet that was found in the data folder, in addition to the given options. */
 export interface FoundWallet {
   /** One per rail, Base first. */
   keys?: readonly WalletKey[]
@@ -94,7 +94,7 @@ export async function openAgent(options: OpenOptions, found: FoundWallet = {}) {
 async function openContext(options: OpenOptions, found: FoundWallet): Promise<AgentContext> {
   const { clock = systemClock, apiKey, walletKey } = options
   const { baseUrl } = serviceAddress(options.baseUrl)
-  const state = openAgentState(resolve(options.stateFolder ?? defaultStateFolder()))
+  const state = openAgentState(resolve(options.dataFolder ?? homeDataFolder()))
   const policy = options.policy ?? readPolicy({ serviceUrl: baseUrl })
   const given = [
     ...(walletKey ? [await keyFromHex(walletKey)] : []),
@@ -170,11 +170,11 @@ export async function agentFromSettings(
   { mayStayLocked = false } = {},
 ): Promise<OpenAgent> {
   const { env, apiKey, vendor, outputFolder } = settings
-  const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
+  const [baseUrl, dataFolder] = [baseUrlOf(env), dataFolderOf(env)]
   const policy = policyOf(env, { payees: payeesNamed(settings.payee) })
   const finding = findWallet(settings, passphrase)
-  const place = { folder: stateFolder, isJournalShared: journalUrlOf(env) !== undefined }
-  const found = await inOurWords(place, mayStayLocked ? finding.catch(error => locked(stateFolder, error)) : finding)
+  const place = { folder: dataFolder, isJournalShared: journalUrlOf(env) !== undefined }
+  const found = await inOurWords(place, mayStayLocked ? finding.catch(error => locked(dataFolder, error)) : finding)
   return openAgent(
     {
       ...{
@@ -183,7 +183,7 @@ export async function agentFromSettings(
         nodes: nodesOf(env),
         vendor,
         outputFolder,
-        stateFolder,
+        dataFolder,
         journalUrl: journalUrlOf(env),
         policy,
       },
@@ -197,7 +197,7 @@ export async function agentFromSettings(
 async function findWallet({ env, apiKey }: AgentSettings, passphrase: string | null): Promise<FoundWallet> {
   const keys = await environmentKeys(env)
   if (keys.length > 0 || apiKey) return { keys }
-  return folderKeys(stateFolderOf(env), baseUrlOf(env), passphrase)
+  return folderKeys(dataFolderOf(env), baseUrlOf(env), passphrase)
 }
 
 /** Throws the error if it is not about an encrypted key. */

@@ -22,7 +22,7 @@ const ownerOnlyFile = 0o600
 const othersMayMask = 0o077
 
 /** The default folder of the wallet's files: `~/.farebox`. */
-export const defaultStateFolder = (): string => join(homedir(), '.farebox')
+export const homeDataFolder = (): string => join(homedir(), '.farebox')
 
 /**
  * Creates a folder and its parents so that they survive a power loss. Creates one at a time: below /proc, where every

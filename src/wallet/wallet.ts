@@ -36,7 +36,7 @@ export interface WalletOptions {
   nodes?: ChainNodes
   policy: Policy
   /** The data folder, or a state that is already open, to share its connection. */
-  stateFolder?: string
+  dataFolder?: string
   state?: State
   /** Defaults to those in the state file; closed with the wallet. */
   records?: Records
@@ -84,7 +84,7 @@ export interface Wallet {
 /** Opens nothing on disk but the settings file; the state is opened on first use. */
 export function openWallet(options: WalletOptions): Wallet {
   const { key, clock = systemClock, pause = delay } = options
-  const state = options.state ?? openState(options.stateFolder ?? noFolder())
+  const state = options.state ?? openState(options.dataFolder ?? noFolder())
   const { folder } = state
   const policy = tightenByFile(options.policy, folder)
   const records = options.records ?? fileRecords(state, clock)
@@ -136,7 +136,7 @@ export function openWallet(options: WalletOptions): Wallet {
 }
 
 function noFolder(): never {
-  throw new TypeError('A wallet needs a stateFolder or a state.')
+  throw new TypeError('A wallet needs a dataFolder or a state.')
 }
 
 const statement = 'Use the prepaid credit of this wallet.'

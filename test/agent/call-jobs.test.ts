@@ -44,9 +44,9 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
     signal?.throwIfAborted()
     clock.nowMs += ms
   }
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   const open = async (more: Partial<AgentSetUp> = {}) => {
-    const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, clock, pause, ...options, ...more })
+    const agent = await openAgent({ baseUrl: server.baseUrl, dataFolder, clock, pause, ...options, ...more })
     onTestFinished(agent.close)
     return agent
   }

@@ -29,7 +29,7 @@ async function setUp(
     },
   })
   onTestFinished(server.close)
-  const shared = { baseUrl: server.baseUrl, stateFolder: temporaryFolder(), clock: manualClock(), ...options }
+  const shared = { baseUrl: server.baseUrl, dataFolder: temporaryFolder(), clock: manualClock(), ...options }
   const open = async (more: Partial<AgentSetUp> = {}) => {
     const agent = await openAgent({ ...shared, ...more })
     onTestFinished(agent.close)

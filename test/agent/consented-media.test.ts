@@ -74,7 +74,7 @@ test('what was sent by its address may be any image', async () => {
 
 test('another process of the wallet asks too', async () => {
   const { server, agent } = await afterConsent()
-  const next = await open({ baseUrl: server.baseUrl, stateFolder: agent.stateFolder })
+  const next = await open({ baseUrl: server.baseUrl, dataFolder: agent.dataFolder })
   await questionOf(video(next, { image_url: ada, prompt: 'a dog' }))
 })
 
@@ -92,7 +92,7 @@ test.each([
 
 test('a second service knows nothing of a consent to the first', async () => {
   const { agent } = await afterConsent()
-  const other = await setUp({ credit: 20 }, { stateFolder: agent.stateFolder })
+  const other = await setUp({ credit: 20 }, { dataFolder: agent.dataFolder })
   await video(other.agent, { image_url: ada, prompt: 'a dog' })
   expect(other.server.ledger.videos).toBe(1)
 })

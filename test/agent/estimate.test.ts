@@ -18,7 +18,7 @@ const open = (policy: object = {}) =>
     baseUrl: service.baseUrl,
     wallet: { key: service.wallet.privateKey },
     policy: { payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo: service.payee }], ...policy },
-    stateFolder: temporaryFolder(),
+    dataFolder: temporaryFolder(),
     outputFolder,
   })
 

@@ -35,7 +35,7 @@ describe('what the service says of its limits', () => {
     const next = await post(opened, '/chat/completions', chat)
     expect([next.status, await next.json()]).toMatchObject([429, { error: { code: 'limit-reached' } }])
     expect(Number(next.headers.get('retry-after'))).toBeGreaterThan(3_000)
-    const other = await openAgent({ baseUrl: opened.server.baseUrl, stateFolder: opened.agent.stateFolder })
+    const other = await openAgent({ baseUrl: opened.server.baseUrl, dataFolder: opened.agent.dataFolder })
     closing.push(other.close)
     await expect(other.chat()).rejects.toMatchObject({ facts: { charged: 0n, retryAtMs: expect.any(Number) } })
     expect(opened.server.countOf('/chat/completions')).toBe(1)

@@ -15,11 +15,11 @@ import { temporaryFolder } from './open-agent.ts'
 import { walletKey } from './pretend-service.ts'
 
 async function agentWith(options: Partial<OpenOptions>, found: FoundWallet = {}) {
-  const stateFolder = temporaryFolder()
-  const settings = { baseUrl: nobody, stateFolder, notesFolder: join(stateFolder, 'notes'), ...options }
+  const dataFolder = temporaryFolder()
+  const settings = { baseUrl: nobody, dataFolder, notesFolder: join(dataFolder, 'notes'), ...options }
   const agent = await openAgent(settings, found)
   onTestFinished(() => closeAgent(agent))
-  return { agent, stateFolder }
+  return { agent, dataFolder }
 }
 
 /** Nothing listens at this port of any machine. */
@@ -34,10 +34,10 @@ async function answering(status: number, body: object): Promise<string> {
 }
 
 test('with nothing at all the very next command is named, on this wallet', async () => {
-  const { agent, stateFolder } = await agentWith({})
+  const { agent, dataFolder } = await agentWith({})
   const status = await agent.toolWallet.status()
   expect(status).toMatchObject({ pays: 'nothing', creditMicroUsd: null })
-  expect(status.next).toContain(`\`farebox wallet create --service ${nobody} --data '${stateFolder}'\``)
+  expect(status.next).toContain(`\`farebox wallet create --service ${nobody} --data '${dataFolder}'\``)
 })
 
 test('if no service is set, that is the first step', async () => {

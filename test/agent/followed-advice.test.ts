@@ -20,7 +20,7 @@ beforeAll(async () => {
     baseUrl: service.baseUrl,
     wallet: { key: service.wallet.privateKey },
     policy: { payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo: service.payee }], maxDayUsd: '100' },
-    stateFolder: temporaryFolder(),
+    dataFolder: temporaryFolder(),
     outputFolder,
     onApproval: () => ({ kind: 'approve', approved: true }),
   })

@@ -15,7 +15,7 @@ async function open({ askAboveUsd, ...options }: PretendOptions & { askAboveUsd?
     baseUrl: service.baseUrl,
     wallet: { key: walletKey },
     policy: { askAboveUsd, payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo }] },
-    stateFolder: temporaryFolder(),
+    dataFolder: temporaryFolder(),
   })
   onTestFinished(service.close)
   onTestFinished(agent.close)

@@ -11,10 +11,10 @@ import { type PretendOptions, pretendService } from './pretend-service.ts'
 
 type Agent = Awaited<ReturnType<typeof openAgent>>
 
-async function opened(stateFolder: string, service: PretendOptions, more: Partial<AgentSetUp> = {}) {
+async function opened(dataFolder: string, service: PretendOptions, more: Partial<AgentSetUp> = {}) {
   const server = await pretendService({ credit: 5, ...service })
   onTestFinished(server.close)
-  const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, ...more })
+  const agent = await openAgent({ baseUrl: server.baseUrl, dataFolder, ...more })
   onTestFinished(agent.close)
   return agent
 }
@@ -38,7 +38,7 @@ test('an impossible charge counts as unknown', async () => {
 })
 
 test('amounts beyond 2⁵³ that were kept of a job break no look at it, nor at others', async () => {
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   let isReleased = false
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
@@ -53,14 +53,14 @@ test('amounts beyond 2⁵³ that were kept of a job break no look at it, nor at 
     await held
     return false
   }
-  const agent = await opened(stateFolder, { takesKeys: true, instead }, { pause })
+  const agent = await opened(dataFolder, { takesKeys: true, instead }, { pause })
   const { job_id } = await output(agent, 'chat', chat)
   isReleased = true
   release()
   await agent.paidCalls.settled()
   const huge = '999999999999000000'
   inFile(
-    stateFolder,
+    dataFolder,
     `UPDATE jobs SET price_micro_usd = ${huge}, typical_ms = ${huge}`,
     `UPDATE paid_calls SET charged_micro_usd = ${huge}, credit_left_micro_usd = ${huge}, allowed_micro_usd = ${huge}`,
   )
@@ -94,15 +94,15 @@ test.each<[string, number]>([
     answerJson(response, 200, { object: 'list', data, next: null })
     return true
   }
-  const stateFolder = temporaryFolder()
-  const agent = await opened(stateFolder, { instead }, { clock })
+  const dataFolder = temporaryFolder()
+  const agent = await opened(dataFolder, { instead }, { clock })
   for (let look = 0; look < 2; look++)
     expect(await agent.toolWallet.charges(10)).toMatchObject([{ id: 'charge:r1', atMs }])
-  const other = await opened(stateFolder, {}, { clock })
+  const other = await opened(dataFolder, {}, { clock })
   expect(await output(other, 'wallet_receipts')).toMatchObject({
     charges: [expect.stringContaining(new Date(atMs).toISOString())],
   })
-  expect(keptCharges(stateFolder, 10)).toMatchObject([{ id: 'charge:r1', atMs }])
+  expect(keptCharges(dataFolder, 10)).toMatchObject([{ id: 'charge:r1', atMs }])
 })
 
 const rowOf = (service: string, id: string) => ({

@@ -48,9 +48,9 @@ async function setUp(answers: Answer[], more: { refunds?: boolean; downloadUrl?:
     },
   })
   onTestFinished(server.close)
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   const open = async () => {
-    const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder })
+    const agent = await openAgent({ baseUrl: server.baseUrl, dataFolder })
     onTestFinished(agent.close)
     return agent
   }

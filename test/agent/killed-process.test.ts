@@ -10,7 +10,7 @@ const child = fileURLToPath(new URL('./calling-child.ts', import.meta.url))
 
 /** Starts the call, kills its process when the request `path` has arrived, and never answers that one. */
 async function killedAt(path: string) {
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   const { promise: arrived, resolve: hasArrived } = Promise.withResolvers<void>()
   let isFirst = true
   const server = await pretendService({
@@ -24,12 +24,12 @@ async function killedAt(path: string) {
     },
     ...(path === '/chat/completions' ? { credit: 5 } : {}),
   })
-  const running = spawn(process.execPath, [child, server.baseUrl, stateFolder], { stdio: 'inherit' })
+  const running = spawn(process.execPath, [child, server.baseUrl, dataFolder], { stdio: 'inherit' })
   const ended = once(running, 'exit')
   await Promise.race([arrived, ended])
   running.kill('SIGKILL')
   await ended
-  return { server, agent: await openAgent({ baseUrl: server.baseUrl, stateFolder }) }
+  return { server, agent: await openAgent({ baseUrl: server.baseUrl, dataFolder }) }
 }
 
 test('killed before the answer: the same call does not buy again without `again`', async () => {
@@ -47,7 +47,7 @@ test('killed before the answer: the same call does not buy again without `again`
 })
 
 test('killed with calls in flight: none of them counts for another process', async () => {
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   const calls = 3
   let open = 0
   const { promise: arrived, resolve: haveArrived } = Promise.withResolvers<void>()
@@ -59,13 +59,13 @@ test('killed with calls in flight: none of them counts for another process', asy
       return true
     },
   })
-  const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder })
+  const agent = await openAgent({ baseUrl: server.baseUrl, dataFolder })
   const flights = () => {
     const rows = agent.state.database().prepare(`SELECT note FROM notes WHERE key LIKE 'caller %'`).all()
     return rows.flatMap(({ note }) => JSON.parse(String(note)).flights)
   }
   try {
-    const running = spawn(process.execPath, [child, server.baseUrl, stateFolder, `${calls}`], { stdio: 'inherit' })
+    const running = spawn(process.execPath, [child, server.baseUrl, dataFolder, `${calls}`], { stdio: 'inherit' })
     const ended = once(running, 'exit')
     await Promise.race([arrived, ended])
     await agent.models.all()

@@ -11,8 +11,8 @@ import { type PretendOptions, pretendService, textModel } from './pretend-servic
 async function twoAgents(instead: NonNullable<PretendOptions['instead']>) {
   const service = await pretendService({ credit: 1, instead })
   onTestFinished(service.close)
-  const stateFolder = temporaryFolder()
-  const open = () => openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, stateFolder })
+  const dataFolder = temporaryFolder()
+  const open = () => openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, dataFolder })
   const [one, other] = [await open(), await open()]
   onTestFinished(one.close)
   onTestFinished(other.close)

@@ -27,7 +27,7 @@ export async function localAgent(more: Pick<AgentOptions, 'onApproval' | 'policy
   const agent = await createAgent({
     ...more,
     ...paysWithoutAsking(service, more.policy),
-    stateFolder: temporaryFolder(),
+    dataFolder: temporaryFolder(),
     outputFolder,
   })
   return {

@@ -67,9 +67,9 @@ test('with an API key the folder’s journal is shown too', async () => {
   const service = await pretendService()
   const payer = await openAgent({ baseUrl: service.baseUrl })
   await payer.chat()
-  const { stateFolder } = payer
+  const { dataFolder } = payer
   await payer.state.close()
-  const keyed = await openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, stateFolder })
+  const keyed = await openAgent({ baseUrl: service.baseUrl, apiKey: canaryApiKey, dataFolder })
   try {
     expect(await keyed.context().wallet.receipts(10)).toHaveLength(1)
     expect((await keyed.context().wallet.status()).address).toBeNull()

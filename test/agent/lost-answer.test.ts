@@ -58,8 +58,8 @@ test('a service that does not say that it takes keys is sent none, and asked onc
 
 /** A call whose answers were all lost, and another agent on the same folder, which finds its row. */
 async function lostCall(options: PretendOptions, agent: Partial<AgentSetUp> = {}) {
-  const stateFolder = temporaryFolder()
-  const calm = await setUp(options, { stateFolder, ...agent })
+  const dataFolder = temporaryFolder()
+  const calm = await setUp(options, { dataFolder, ...agent })
   const error = await failureOf(calm.agent.chat('lost'))
   expect(error.charged).toBe('unknown')
   return calm
@@ -138,7 +138,7 @@ test.each(withoutKeysAtFirst)('a call %s is never sent again with a key', async 
         return true
       },
     },
-    { clock, stateFolder: temporaryFolder() },
+    { clock, dataFolder: temporaryFolder() },
   )
   expect(await failureOf(agent.video())).toMatchObject({ charged: 'unknown' })
   isFirst = false
@@ -243,7 +243,7 @@ test.each([
     },
     {
       clock,
-      stateFolder: temporaryFolder(),
+      dataFolder: temporaryFolder(),
       solanaKey: encodeBase58(Buffer.concat([canarySolanaSeed, decodeBase58(address, 32) ?? Buffer.alloc(0)])),
     },
   )

@@ -39,7 +39,7 @@ async function setUp(answer: Handler, options: Partial<AgentSetUp> = {}) {
     },
   })
   onTestFinished(service.close)
-  const [stateFolder, outputFolder] = [temporaryFolder(), temporaryFolder()]
+  const [dataFolder, outputFolder] = [temporaryFolder(), temporaryFolder()]
   await writeFile(join(outputFolder, 'a.wav'), wavOfChunks({}, [1_600]))
   const clock = manualClock()
   const pause: AgentSetUp['pause'] = async (ms, signal) => {
@@ -50,7 +50,7 @@ async function setUp(answer: Handler, options: Partial<AgentSetUp> = {}) {
   }
   const agents: Awaited<ReturnType<typeof openAgent>>[] = []
   const open = async () => {
-    const shared = { baseUrl: service.baseUrl, stateFolder, outputFolder, clock, pause }
+    const shared = { baseUrl: service.baseUrl, dataFolder, outputFolder, clock, pause }
     const agent = await openAgent({ ...shared, ...options })
     onTestFinished(agent.close)
     agents.push(agent)

@@ -60,7 +60,7 @@ test('the wallet’s page shows it beside the address of its network', async () 
   onTestFinished(service.close)
   onTestFinished(agent.close)
   const seen = { amountMicroUsd: null, atMs: null, unknown: 'not asked' }
-  const opened = await openedWalletPage(agent.stateFolder, 'https://service.example/api/v1', {
+  const opened = await openedWalletPage(agent.dataFolder, 'https://service.example/api/v1', {
     holdings: async () => ({
       ...{ creditMicroUsd: null, creditSeen: seen, onChain: [{ ...terms, ...seen }] },
       accepts: [option({ extra: { name: 'USD Coin', version: '2', onRamp } })],

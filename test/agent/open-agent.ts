@@ -21,21 +21,21 @@ export interface AgentSetUp extends Partial<OpenOptions> {
 
 /** An agent's host on a folder of its own, with a wallet unless told. */
 export async function openAgent({ settings, isNewPayee = false, ...options }: AgentSetUp) {
-  const stateFolder = options.stateFolder ?? temporaryFolder()
+  const dataFolder = options.dataFolder ?? temporaryFolder()
   const payees = isNewPayee ? [] : [{ network: evmNetwork, asset: usdcOnEvm, payTo }]
   const opened = await open({
     walletKey: options.apiKey === undefined ? walletKey : undefined,
     policy: readPolicy({ serviceUrl: options.baseUrl, payees, ...settings }),
     ...options,
-    stateFolder,
-    notesFolder: join(stateFolder, 'notes'),
+    dataFolder,
+    notesFolder: join(dataFolder, 'notes'),
   })
   const host = toolHost(opened)
   const context = (signal = new AbortController().signal) => host.context({ signal, report: () => {} })
   return {
     ...opened,
     host,
-    stateFolder,
+    dataFolder,
     context,
     chat: (prompt = 'hi', again = false, signal?: AbortSignal) =>
       context(signal).call(
@@ -55,7 +55,7 @@ export async function openAgent({ settings, isNewPayee = false, ...options }: Ag
       ),
     async close() {
       await host.close()
-      await rm(stateFolder, { recursive: true, force: true })
+      await rm(dataFolder, { recursive: true, force: true })
     },
   }
 }

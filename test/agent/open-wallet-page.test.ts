@@ -22,7 +22,7 @@ beforeEach(async () => {
   const service = await pretendService()
   baseUrl = service.baseUrl
   agent = await openAgent({ baseUrl })
-  opened = await openedWalletPage(agent.stateFolder, baseUrl)
+  opened = await openedWalletPage(agent.dataFolder, baseUrl)
   onTestFinished(service.close)
   onTestFinished(agent.close)
   onTestFinished(opened.close)
@@ -79,7 +79,7 @@ describe('the page shows', () => {
 
   test('the image that a call sends, as long as it is the one that was asked about', async () => {
     const png = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.alloc(24)])
-    const output = join(agent.stateFolder, 'output')
+    const output = join(agent.dataFolder, 'output')
     await mkdir(output, { recursive: true })
     await writeFile(join(output, 'face.png'), png)
     const sha256 = createHash('sha256').update(png).digest('hex')
@@ -134,7 +134,7 @@ describe('a cap', () => {
     const { ask: post } = await visited()
     const lowered = await post('POST /api/caps', { name: 'maxDayUsd', usd: '4' })
     expect(lowered.status).toBe(200)
-    const again = await openAgent({ baseUrl, stateFolder: agent.stateFolder })
+    const again = await openAgent({ baseUrl, dataFolder: agent.dataFolder })
     expect(again.wallet?.policy.maxDayMicroUsd).toBe(4_000_000n)
     await again.host.close()
   })
@@ -161,7 +161,7 @@ describe('the stop switch', () => {
   })
 
   test('of an encrypted wallet is lifted by its passphrase alone', async () => {
-    const folder = join(agent.stateFolder, 'encrypted')
+    const folder = join(agent.dataFolder, 'encrypted')
     const guarded = await openedWalletPage(folder, baseUrl, {}, { FAREBOX_WALLET_KEY: '' })
     onTestFinished(guarded.close)
     await guarded.ownerWallet.create(canaryPassphrase, false)
@@ -291,6 +291,6 @@ describe('a session ends', () => {
 })
 
 test('a program without a terminal opens no page', async () => {
-  const end = await runCommand(['wallet', 'open', '--data', agent.stateFolder])
+  const end = await runCommand(['wallet', 'open', '--data', agent.dataFolder])
   expect(end).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('needs a terminal') })
 })

@@ -46,6 +46,6 @@ test('agentFromEnvironment refuses an unknown option', async () => {
 })
 
 test('an option that is undefined counts as absent', async () => {
-  const agent = await createAgent({ baseUrl, stateFolder: temporaryFolder(), vendor: undefined, onApproval: undefined })
+  const agent = await createAgent({ baseUrl, dataFolder: temporaryFolder(), vendor: undefined, onApproval: undefined })
   await agent.close()
 })

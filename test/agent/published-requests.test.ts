@@ -209,7 +209,7 @@ async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => 
     alsoListed: listedModels,
     ...options,
   })
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   const outputFolder = temporaryFolder()
   writeFileSync(join(outputFolder, 'notes.txt'), 'Buy a kite.')
   writeFileSync(join(outputFolder, 'a.wav'), wav)
@@ -217,9 +217,9 @@ async function open(payer: Payer, options: PretendOptions = {}, retrieve: () => 
     baseUrl: service.baseUrl,
     ...(payer === 'key' ? { key: canaryApiKey } : { wallet: { key: walletKey } }),
     policy: { ...caps, askAboveUsd: '1000000', payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo }] },
-    stateFolder,
+    dataFolder,
     outputFolder,
-    notesFolder: `${stateFolder}/notes`,
+    notesFolder: `${dataFolder}/notes`,
     onApproval: yes,
   })
   onTestFinished(service.close)

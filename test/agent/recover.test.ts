@@ -12,20 +12,20 @@ import { option, type PretendOptions, payTo, pretendService, walletKey } from '.
 /** An agent on the folder of an earlier process, whose one payment ended like that `ageMs` ago. */
 async function setUp(ended: Sent, { ageMs = 0, ...options }: PretendOptions & { ageMs?: number } = {}) {
   const server = await pretendService({ credit: 5, ...options })
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   const payees = [{ network: option().network, asset: option().asset, payTo }]
   const earlier = openWallet({
     key: await keyFromHex(walletKey),
     policy: readPolicy({ serviceUrl: server.baseUrl, payees }),
-    stateFolder,
-    notesFolder: join(stateFolder, 'notes'),
+    dataFolder,
+    notesFolder: join(dataFolder, 'notes'),
     pause: async () => {},
     clock: { now: () => Date.now() - ageMs },
   })
   const order = { origin: server.origin, accepts: [option()], amountMicroUsd: microUsd(1) }
   await earlier.pay({ ...order, occasion: 'after-402', purpose: 'x' }, async () => ended).catch(() => undefined)
   earlier.close()
-  const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder })
+  const agent = await openAgent({ baseUrl: server.baseUrl, dataFolder })
   onTestFinished(server.close)
   onTestFinished(agent.close)
   return { server, agent }

@@ -6,13 +6,13 @@ import { temporaryFolder } from './open-agent.ts'
 
 test('at the real service two agents on one journal refill once, ahead of need and within the caps', async () => {
   const service = await localService()
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   const open = () =>
     createAgent({
       ...paysWithoutAsking(service, {
         ...{ refillBelowUsd: '8', refillByUsd: '5', askAboveUsd: '9', maxDayUsd: '15', cooldownMs: 0 },
       }),
-      stateFolder,
+      dataFolder,
     })
   const agents = [await open(), await open()]
   const chat = (n: number) =>

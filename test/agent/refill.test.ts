@@ -21,11 +21,11 @@ async function setUp(service: PretendOptions = {}, options: Partial<AgentSetUp> 
   const server = await pretendService({ credit: 0.5, ...service })
   onTestFinished(server.close)
   let nowMs = Date.UTC(2026, 10, 22)
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
   const open = async () => {
     const clock = { now: () => nowMs }
     const agent = await openAgent({
-      ...{ baseUrl: server.baseUrl, stateFolder, clock },
+      ...{ baseUrl: server.baseUrl, dataFolder, clock },
       ...options,
       settings: { ...settings, ...options.settings },
     })

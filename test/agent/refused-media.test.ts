@@ -19,7 +19,7 @@ beforeAll(async () => {
     baseUrl: service.baseUrl,
     wallet: { key: service.wallet.privateKey },
     policy: { payees: [{ network: evmNetwork, asset: usdcOnEvm, payTo: service.payee }] },
-    stateFolder: temporaryFolder(),
+    dataFolder: temporaryFolder(),
     outputFolder,
     onApproval: () => ({ kind: 'approve', approved: true }),
   })

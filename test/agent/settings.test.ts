@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { agentFromEnvironment } from '#agent/create-agent.ts'
 import { readSettings } from '#agent/settings/settings.ts'
-import { stateFolderOf } from '#agent/settings/wallet-settings.ts'
+import { dataFolderOf } from '#agent/settings/wallet-settings.ts'
 
 const secret = 'ab'.repeat(31)
 
@@ -117,6 +117,6 @@ test('a placeholder for something else is judged as it stands: a cap that is not
 test.each(['~', '${HOME}'])("%s is one's own folder, where no shell has read it", word => {
   const { settings } = readSettings({ FAREBOX_OUTPUT_DIR: `${word}/Downloads`, FAREBOX_DATA: `${word}/w` })
   expect(settings.outputFolder).toBe(`${homedir()}/Downloads`)
-  expect(stateFolderOf(settings.env)).toBe(join(homedir(), 'w'))
+  expect(dataFolderOf(settings.env)).toBe(join(homedir(), 'w'))
   expect(readSettings({ FAREBOX_OUTPUT_DIR: `${word}x/a` }).settings.outputFolder).toBe(`${word}x/a`)
 })

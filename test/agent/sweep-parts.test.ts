@@ -62,14 +62,14 @@ test('a missing folder does not prevent saving', async () => {
 })
 
 test('what a running process has stays, and goes once that one has died', async () => {
-  const stateFolder = temporaryFolder()
-  const running: ChildProcess = fork(child, [stateFolder, ids.job, ids.call])
+  const dataFolder = temporaryFolder()
+  const running: ChildProcess = fork(child, [dataFolder, ids.job, ids.call])
   onTestFinished(() => void running.kill('SIGKILL'))
   await once(running, 'message')
   const parts = [`.${ids.job}.part`, `.${ids.call}.part`, `.0123456789ab-${running.pid}-${uuid}.part`]
   const outputFolder = await folderOf(Object.fromEntries(parts.map(name => [name, old])))
   const save = async (text: string) => {
-    const agent = await openAgent({ baseUrl: 'http://127.0.0.1:9/api/v1', stateFolder, outputFolder })
+    const agent = await openAgent({ baseUrl: 'http://127.0.0.1:9/api/v1', dataFolder, outputFolder })
     await agent.context().files.saveText(text, 'a')
     await agent.client.close()
     agent.state.close()

@@ -11,7 +11,7 @@ let agent: Awaited<ReturnType<typeof openAgent>>
 beforeEach(async () => {
   service = await pretendService({ quote: 2 })
   const parent = temporaryFolder()
-  agent = await openAgent({ baseUrl: service.baseUrl, apiKey: 'a key', stateFolder: join(parent, 'data') })
+  agent = await openAgent({ baseUrl: service.baseUrl, apiKey: 'a key', dataFolder: join(parent, 'data') })
   // The folder is created when the first tool needs it.
   await rm(parent, { recursive: true })
   await writeFile(parent, '')

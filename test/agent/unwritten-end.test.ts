@@ -25,11 +25,11 @@ test.each(['lost', 'failed'])(
         return true
       },
     })
-    const stateFolder = temporaryFolder()
-    const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, pause })
+    const dataFolder = temporaryFolder()
+    const agent = await openAgent({ baseUrl: server.baseUrl, dataFolder, pause })
     await agent.chat('another')
     isWell = false
-    const db = new DatabaseSync(join(stateFolder, stateFileName))
+    const db = new DatabaseSync(join(dataFolder, stateFileName))
     db.exec(`CREATE TRIGGER full BEFORE UPDATE OF state ON paid_calls WHEN NEW.state IN ('lost', 'failed')
     BEGIN SELECT RAISE(ABORT, 'the disk is full'); END`)
     await expect(agent.chat('one')).rejects.toThrow()

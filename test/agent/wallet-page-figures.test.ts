@@ -67,7 +67,7 @@ describe('the page', () => {
   beforeEach(async () => {
     const { baseUrl, close } = await pretendService()
     agent = await openAgent({ baseUrl })
-    const opened = await openedWalletPage(agent.stateFolder, baseUrl)
+    const opened = await openedWalletPage(agent.dataFolder, baseUrl)
     onTestFinished(close)
     onTestFinished(agent.close)
     onTestFinished(opened.close)

@@ -85,11 +85,11 @@ withChromium('misused pages in a browser', browser => {
     beforeEach(async () => {
       const service = await pretendService()
       const agent = await openAgent({ baseUrl: service.baseUrl })
-      opened = await openedWalletPage(agent.stateFolder, service.baseUrl)
+      opened = await openedWalletPage(agent.dataFolder, service.baseUrl)
       closing.push(service.close, agent.close, opened.close)
       origin = new URL(opened.page.link()).origin
       names = [
-        [agent.stateFolder, 'DIR'],
+        [agent.dataFolder, 'DIR'],
         [new URL(origin).host, '127.0.0.1:PORT'],
       ]
     }, 60_000)

@@ -26,7 +26,7 @@ withChromium('the wallet’s page in a browser', browser => {
     agent = await openAgent({ baseUrl: service.baseUrl })
     const address = agent.wallet?.address ?? ''
     const seen = { atMs: Date.now(), unknown: null }
-    opened = await openedWalletPage(agent.stateFolder, service.baseUrl, {
+    opened = await openedWalletPage(agent.dataFolder, service.baseUrl, {
       holdings: async () => ({
         creditMicroUsd: microUsd(4_231_900),
         creditSeen: seen,

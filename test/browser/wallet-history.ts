@@ -45,7 +45,7 @@ export async function askWithImage(
   facts: ApprovalFacts,
   prompt = 'Waves at night, slow camera',
 ): Promise<string> {
-  const output = join(agent.stateFolder, 'output')
+  const output = join(agent.dataFolder, 'output')
   mkdirSync(output, { recursive: true })
   writeFileSync(join(output, 'coast.png'), image)
   const sha256 = createHash('sha256').update(image).digest('hex')

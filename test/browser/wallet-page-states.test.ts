@@ -164,7 +164,7 @@ withChromium('each state of the wallet’s page', browser => {
         onChain: [{ network: 'eip155:8453', address, amountMicroUsd: microUsd(7_500_000), ...seen }],
       } as const
       const opened = await openedWalletPage(
-        agent.stateFolder,
+        agent.dataFolder,
         service.baseUrl,
         { ...(isSeen && { holdings: async () => held }), sends },
         env,
@@ -187,7 +187,7 @@ withChromium('each state of the wallet’s page', browser => {
         if (name === documented && look !== 'narrow') expect(await view.evaluate(splitWords)).toBe(0)
         expect(complaints).toEqual([])
         const { origin } = new URL(service.baseUrl)
-        await keepImage(view, name, look, { [origin]: 'https://service.example', [agent.stateFolder]: '~/.farebox' })
+        await keepImage(view, name, look, { [origin]: 'https://service.example', [agent.dataFolder]: '~/.farebox' })
       }
     },
     120_000,

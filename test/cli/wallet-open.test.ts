@@ -39,7 +39,7 @@ describe('the opener', { tags: ['posix'] }, () => {
   beforeEach(async () => {
     service = await pretendService()
     agent = await openAgent({ baseUrl: service.baseUrl })
-    programs = join(agent.stateFolder, 'programs')
+    programs = join(agent.dataFolder, 'programs')
     await mkdir(programs)
     const opener = join(programs, process.platform === 'darwin' ? 'open' : 'xdg-open')
     // Renamed when it is complete, so that no reader gets half of it.
@@ -49,20 +49,20 @@ describe('the opener', { tags: ['posix'] }, () => {
   afterEach(async () => {
     await agent.close()
     await service.close()
-    await rm(agent.stateFolder, { recursive: true, force: true })
+    await rm(agent.dataFolder, { recursive: true, force: true })
   })
 
   test('is given a file of its owner alone, no link and no key, and the file goes with the page', async () => {
     const spend = { kind: 'spend', what: 'A video', amountMicroUsd: null, because: 'No price.' } as const
     const call = { origin: new URL(service.baseUrl).origin, operation: null, address: null }
     const { approvalId } = await agent.approvals.ask(spend, 'hash', call)
-    const seen = join(agent.stateFolder, 'seen')
+    const seen = join(agent.dataFolder, 'seen')
     const env = {
       ...{ PATH: `${programs}${delimiter}${process.env.PATH}`, SEEN: seen },
       FAREBOX_PROXY_TOKEN: 'kept-from-browsers',
     }
     const stop = new AbortController()
-    const command = typedInto(['wallet', 'open', '--data', agent.stateFolder], [], env, { signal: stop.signal })
+    const command = typedInto(['wallet', 'open', '--data', agent.dataFolder], [], env, { signal: stop.signal })
     await expect.poll(() => existsSync(seen)).toBe(true)
     const told = await readFile(seen, 'utf8')
     const [count, file = ''] = told.split('\n')
@@ -82,7 +82,7 @@ describe('the opener', { tags: ['posix'] }, () => {
   })
 
   test('opens nothing before the passphrase of an encrypted wallet', async () => {
-    const folder = join(agent.stateFolder, 'encrypted')
+    const folder = join(agent.dataFolder, 'encrypted')
     const ownerWallet = openOwnerWallet(folder, {})
     await ownerWallet.create(canaryPassphrase, false)
     await ownerWallet.close()

@@ -32,14 +32,14 @@ test.each(toolMistakes.map(mistake => [mistake.tool, shown(mistake.given), mista
       content: [{ type: 'text', text: String(error.message) }],
     }))
     const said = textOf(result)
-    const fill = (part: string) => part.replace('{folder}', agent.stateFolder)
+    const fill = (part: string) => part.replace('{folder}', agent.dataFolder)
     expect(result.isError, said).toBe(true)
     expect(said).toContain(fill(mistake.wrong))
     if (mistake.allowed !== null) expect(said).toContain(fill(mistake.allowed))
     expect(said).toContain(mistake.next)
     // A sentence, and never the inside of the program.
     expect(said).not.toMatch(/undefined|\[object|NaN|\bat file:|Internal error/)
-    const golden = said.replaceAll(agent.stateFolder, 'DIR').replaceAll(new URL(service.baseUrl).host, '127.0.0.1:PORT')
+    const golden = said.replaceAll(agent.dataFolder, 'DIR').replaceAll(new URL(service.baseUrl).host, '127.0.0.1:PORT')
     lines.push(`${tool} ${given}\n${golden}\n`)
   },
 )

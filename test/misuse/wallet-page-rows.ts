@@ -17,7 +17,7 @@ type Opened = Awaited<ReturnType<typeof open>>
 async function open() {
   const service = await pretendService()
   const agent = await openAgent({ baseUrl: service.baseUrl, walletKey: undefined })
-  const wallet = await openedWalletPage(agent.stateFolder, service.baseUrl, {}, { FAREBOX_WALLET_KEY: '' })
+  const wallet = await openedWalletPage(agent.dataFolder, service.baseUrl, {}, { FAREBOX_WALLET_KEY: '' })
   const { ownerWallet } = wallet
   const { address } = await ownerWallet.create(passphrase, false)
   const payee = { origin: new URL(service.baseUrl).origin, network: 'eip155:8453', asset: '0xa', payTo }

@@ -34,7 +34,7 @@ export async function hiredAgent({ rail, ...options }: HireOptions) {
     policy: { payees, ...options.policy },
     wallet: node ? { solanaKey } : { key: walletKey },
     ...(node ? { nodes: { solana: node.url } } : {}),
-    stateFolder: folder,
+    dataFolder: folder,
     // Each of these wallets counts for itself, although they have one key.
     ...{ notesFolder: join(folder, 'notes') },
   })

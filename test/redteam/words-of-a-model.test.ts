@@ -86,8 +86,8 @@ test.each(attacks)('%s', async (_what, prompt, quoted) => {
   for (const era of eras) {
     for (const hasForms of [true, false]) texts.push(await askedOver(era, prompt, hasForms))
   }
-  const env = { FAREBOX_BASE_URL: service.baseUrl, FAREBOX_DATA: agent.stateFolder, FAREBOX_WALLET_KEY: walletKey }
-  const at = ['--data', agent.stateFolder]
+  const env = { FAREBOX_BASE_URL: service.baseUrl, FAREBOX_DATA: agent.dataFolder, FAREBOX_WALLET_KEY: walletKey }
+  const at = ['--data', agent.dataFolder]
   const [{ id = '' } = {}] = await agent.approvals.list('pending')
   texts.push((await atTerminal(['approve', id, ...at], ['no'], env)).stdout)
   for (const text of texts) {
@@ -107,7 +107,7 @@ test.each(attacks)('%s', async (_what, prompt, quoted) => {
 test('two pending requests are told apart by one line each', async () => {
   for (const prompt of ['A red kite.', 'A blue kite.']) await askedOver('modern', prompt, false)
   const waiting = await agent.approvals.list('pending')
-  const listed = await atTerminal(['approve', '--data', agent.stateFolder], [])
+  const listed = await atTerminal(['approve', '--data', agent.dataFolder], [])
   const lines = listed.stdout.trim().split('\n')
   const line =
     /^the policy of demo, .* for at most 0\.25 USD; video_create with m at \S+; kite\.png \(1\.2 MB\); “A (red|blue) kite\.”; until /
@@ -133,7 +133,7 @@ test('a no of the form is told with its end, counts for the same call, and is ta
   // Neither another answer of the client nor the tool's arguments are the user at a terminal.
   const yes = { kind: 'consent', termsAndPrivacy: true, legalRight: true, screeningAcknowledged: true } as const
   await expect(agent.host.answer(id, yes)).rejects.toThrow('already denied')
-  const at = ['approve', id, '--data', agent.stateFolder]
+  const at = ['approve', id, '--data', agent.dataFolder]
   expect((await runCommand(['wallet', ...at])).stderr).toContain('needs a terminal')
   expect((await atTerminal(at, ['yes', 'yes', 'yes'])).stdout).toContain('You denied this')
   expect((await connection.client.callTool(call)).structuredContent).toMatchObject({ job_id: expect.any(String) })

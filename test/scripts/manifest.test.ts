@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { readSettings } from '#agent/settings/settings.ts'
-import { nodesOf, stateFolderOf } from '#agent/settings/wallet-settings.ts'
+import { dataFolderOf, nodesOf } from '#agent/settings/wallet-settings.ts'
 import { manifest } from '../../scripts/generators/manifest.ts'
 
 interface Manifest {
@@ -29,7 +29,7 @@ test('each variable that it fills in is one that the server reads', async () => 
     const isRead =
       problems.length > 0 ||
       Object.values(settings).flat().includes(value) ||
-      stateFolderOf(settings.env) === resolve(value) ||
+      dataFolderOf(settings.env) === resolve(value) ||
       Object.values(nodesOf({ [name]: value })).includes(value)
     expect(isRead, name).toBe(true)
   }

@@ -19,7 +19,7 @@ test('a payee that its owner has named and that was paid is known for good', asy
   await wallet.pay(order(), service.send)
   expect((await wallet.status()).payees).toHaveLength(1)
   await wallet.close()
-  const later = await sampleWallet({ payees: [] }, { stateFolder: folder })
+  const later = await sampleWallet({ payees: [] }, { dataFolder: folder })
   later.clock.advance(24 * 3_600_000)
   await later.wallet.pay(order(), service.send)
   expect(service.settled.size).toBe(2)

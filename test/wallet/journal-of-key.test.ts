@@ -41,7 +41,7 @@ test('a second data folder for the same key is refused before anything is signed
   expect(refusal.nextStep).toContain('farebox wallet move')
   expect(second.service.received).toEqual([])
   expect(await second.wallet.receipts(9)).toEqual([])
-  const again = await walletOn(notes, { stateFolder: first.folder })
+  const again = await walletOn(notes, { dataFolder: first.folder })
   expect(await again.pay()).toBe('paid before')
 })
 
@@ -71,10 +71,10 @@ test('a folder that was moved takes its note along, and a copy of it does not', 
   await first.wallet.close()
   const moved = join(temporaryFolder(), 'moved')
   renameSync(first.folder, moved)
-  expect(await (await walletOn(notes, { stateFolder: moved })).pay()).toBe('paid before')
+  expect(await (await walletOn(notes, { dataFolder: moved })).pay()).toBe('paid before')
   const copy = join(temporaryFolder(), 'copy')
   cpSync(moved, copy, { recursive: true })
-  expect(await (await walletOn(notes, { stateFolder: copy })).pay()).toBe('other-journal')
+  expect(await (await walletOn(notes, { dataFolder: copy })).pay()).toBe('other-journal')
 })
 
 /** What is done to the journal of a wallet that has paid once; its folder is given. */
@@ -92,7 +92,7 @@ test.each(forgotten)(
     await first.pay()
     await first.wallet.close()
     lose(first.folder)
-    const next = await walletOn(notes, where === 'here' ? { stateFolder: first.folder } : {})
+    const next = await walletOn(notes, where === 'here' ? { dataFolder: first.folder } : {})
     expect(await next.pay()).toBe('journal-behind')
     expect(next.service.received).toEqual([])
     await moveHere(notes, next)
@@ -106,7 +106,7 @@ test('a journal that has signed nothing may be removed', async () => {
   expect(await first.wallet.recover(first.service.send)).toEqual([])
   await first.wallet.close()
   removeJournal(first.folder)
-  expect(await (await walletOn(notes, { stateFolder: first.folder })).pay()).toBe('paid')
+  expect(await (await walletOn(notes, { dataFolder: first.folder })).pay()).toBe('paid')
 })
 
 function removeJournal(folder: string): void {
@@ -135,7 +135,7 @@ test('an old copy of the folder resets no cap: restored again and again, it sign
   await first.wallet.close()
   for (let time = 0; time < 3; time++) {
     restore(copy, first.folder)
-    const restored = await walletOn(notes, { stateFolder: first.folder }, { maxTotalUsd: '5', cooldownMs: 0 })
+    const restored = await walletOn(notes, { dataFolder: first.folder }, { maxTotalUsd: '5', cooldownMs: 0 })
     const refusal = await restored.wallet.pay(order(), restored.service.send).catch(error => error)
     expect(refusal).toMatchObject({ rule: 'journal-behind', nextStep: expect.stringContaining('farebox wallet move') })
     expect(refusal.sentence).toContain('1 signed payment with 5.00 USD counted')
@@ -163,7 +163,7 @@ test('a copy of any moment of a payment, restored after it, signs no second one'
   }
   const folder = temporaryFolder()
   const settings = { cooldownMs: 0, maxTotalUsd: '5' }
-  const paid = await walletOn(notes, { stateFolder: folder, records: records(folder, fakeClock()) }, settings)
+  const paid = await walletOn(notes, { dataFolder: folder, records: records(folder, fakeClock()) }, settings)
   expect(await paid.pay()).toBe('paid')
   await paid.wallet.close()
   const nonces = new Set(paid.service.settled.keys())
@@ -172,7 +172,7 @@ test('a copy of any moment of a payment, restored after it, signs no second one'
   const clock = fakeClock(paid.clock.now() + leaseMs)
   for (const copy of copies) {
     restore(copy, folder)
-    const restored = await walletOn(notes, { stateFolder: folder, clock }, settings)
+    const restored = await walletOn(notes, { dataFolder: folder, clock }, settings)
     ends.push(await restored.pay())
     for (const nonce of restored.service.settled.keys()) nonces.add(nonce)
     await restored.wallet.close()
@@ -194,7 +194,7 @@ test('the user may choose which journal counts', async () => {
   await first.pay()
   await moveHere(notes, second)
   expect(await second.pay()).toBe('paid')
-  const late = await walletOn(notes, { stateFolder: first.folder })
+  const late = await walletOn(notes, { dataFolder: first.folder })
   expect(await late.pay()).toBe('other-journal')
 })
 

@@ -161,7 +161,7 @@ test('a process that sleeps through its turn signs nothing', async () => {
     clock.advance(30_000)
     await wallet.pay(order(), service.send)
   })
-  const { wallet: late } = await sampleWallet({}, { stateFolder: folder, key: sleepy, clock })
+  const { wallet: late } = await sampleWallet({}, { dataFolder: folder, key: sleepy, clock })
   await expect(late.pay(order(), service.send)).rejects.toMatchObject({ rule: 'lease-lost' })
   expect(service.settled.size).toBe(1)
   expect((await wallet.receipts(9)).map(({ state, counts }) => [state, counts])).toEqual([
@@ -174,7 +174,7 @@ test('a process that sleeps through its turn signs nothing', async () => {
 
 test('a process that sleeps while it sends leaves the payment to its successor', async () => {
   const { wallet, clock, folder, dispose } = await sampleWallet()
-  const { wallet: other } = await sampleWallet({}, { stateFolder: folder, clock })
+  const { wallet: other } = await sampleWallet({}, { dataFolder: folder, clock })
   const service = fakeService(wallet.address, 'credit')
   const asleep = wallet.pay(order(), async header => {
     clock.advance(30_000)

@@ -293,10 +293,10 @@ test('a consent is bound to the text and its version, and serves its request for
 })
 
 test('the settings file narrows and never widens', async () => {
-  const stateFolder = temporaryFolder()
-  const write = (settings: object) => writeFileSync(join(stateFolder, 'policy.json'), JSON.stringify(settings))
+  const dataFolder = temporaryFolder()
+  const write = (settings: object) => writeFileSync(join(dataFolder, 'policy.json'), JSON.stringify(settings))
   write({ maxPaymentUsd: '4', maxDayUsd: '100', askAboveUsd: '0', cooldownSeconds: 1, dryRun: false })
-  const { wallet, open, dispose } = await sampleWallet({ dryRun: true }, { stateFolder })
+  const { wallet, open, dispose } = await sampleWallet({ dryRun: true }, { dataFolder })
   expect(wallet.policy).toMatchObject({
     maxPaymentMicroUsd: usd(4),
     maxDayMicroUsd: usd(10),
@@ -308,15 +308,15 @@ test('the settings file narrows and never widens', async () => {
     write(wrong)
     expect(await refusalOf(open())).toMatch(/settings|origin/)
   }
-  writeFileSync(join(stateFolder, 'policy.json'), '{"maxDayUsd": "1", "maxDayUsd": "9"}')
+  writeFileSync(join(dataFolder, 'policy.json'), '{"maxDayUsd": "1", "maxDayUsd": "9"}')
   expect(await refusalOf(open())).toBe('settings')
   dispose()
 })
 
 test('records that cannot be read stop every payment', async () => {
-  const stateFolder = temporaryFolder()
-  writeFileSync(join(stateFolder, 'agent.db'), 'this is no database, and it is longer than a header '.repeat(20))
-  const { wallet, dispose } = await sampleWallet({}, { stateFolder })
+  const dataFolder = temporaryFolder()
+  writeFileSync(join(dataFolder, 'agent.db'), 'this is no database, and it is longer than a header '.repeat(20))
+  const { wallet, dispose } = await sampleWallet({}, { dataFolder })
   const service = fakeService(wallet.address, 'credit')
   expect(await refusalOf(wallet.pay(order(), service.send))).toBe('state')
   expect(service.received).toEqual([])

@@ -131,7 +131,7 @@ test.each(kills)('killed %s %s, every payment ends and none is doubled', { timeo
   const wallet = openWallet({
     key: await keyFromHex(secret),
     policy: policy({ cooldownMs: 0 }),
-    stateFolder: folder,
+    dataFolder: folder,
     notesFolder: join(folder, 'notes'),
     nodes: nobody,
   })

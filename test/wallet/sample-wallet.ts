@@ -100,14 +100,14 @@ export function readHeader(header: string) {
 
 /** A wallet in a folder of its own, with a clock that stands still and no waiting. */
 export async function sampleWallet(settings: Partial<PolicySettings> = {}, options: Partial<WalletOptions> = {}) {
-  const folder = options.stateFolder ?? temporaryFolder()
+  const folder = options.dataFolder ?? temporaryFolder()
   const clock = fakeClock()
   const pauses: number[] = []
   const open = async () =>
     openWallet({
       key: await keyFromHex(secret),
       policy: policy(settings),
-      stateFolder: folder,
+      dataFolder: folder,
       notesFolder: join(folder, 'notes'),
       // Its service is none of this machine, so the public nodes would be asked.
       nodes: nobody,

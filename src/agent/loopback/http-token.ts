@@ -25,8 +25,8 @@ const shape = /^[\w-]{43}$/
  * Returns the token of a data folder, created on first use, so that clients keep it across restarts. Throws
  * `WalletRefusal` if others can read the file or it contains something else.
  */
-export function httpToken(stateFolder: string): HttpToken {
-  const folder = resolve(stateFolder)
+export function httpToken(dataFolder: string): HttpToken {
+  const folder = resolve(dataFolder)
   const path = join(folder, httpTokenFileName)
   writeNewPrivateFile(folder, httpTokenFileName, `${randomBytes(tokenBytes).toString('base64url')}\n`)
   const token = readPrivateFile(path, mostBytes, true)?.trim() ?? ''

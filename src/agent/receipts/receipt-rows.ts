@@ -169,7 +169,7 @@ export interface KeptCharge extends ChargeReceipt {
   receipt: string | null
 }
 
-/** Returns the charges in a state folder, newest first, without any request. */
+/** Returns the charges in a data folder, newest first, without any request. */
 export function keptCharges(folder: string, limit: number): KeptCharge[] {
   const state = openAgentState(folder)
   try {

@@ -22,7 +22,7 @@ const ofAgent = {
   policy: anyObject,
   ...deciding,
   nodes: z.strictObject({ eip155: text, solana: text }).optional(),
-  stateFolder: text,
+  dataFolder: text,
   outputFolder: text,
   inputFolders: z.array(z.string()).optional(),
   notesFolder: text,
@@ -85,12 +85,12 @@ export interface OpenOptions {
   nodes?: { eip155?: string | undefined; solana?: string | undefined } | undefined
   /** The defaults if absent. */
   policy?: Policy | undefined
-  stateFolder?: string | undefined
-  /** A journal whose caps other processes share: `postgres://…`. By default, the state folder's own. */
+  dataFolder?: string | undefined
+  /** A journal whose caps other processes share: `postgres://…`. By default, the data folder's own. */
   journalUrl?: string | undefined
   /** Where to record which journal belongs to a key; by default, the user's own folder on this machine. */
   notesFolder?: string | undefined
-  /** The only folder that is written to; by default `output` in the state folder. */
+  /** The only folder that is written to; by default `output` in the data folder. */
   outputFolder?: string | undefined
   /** Folders whose files may be sent, in addition to the output folder. */
   inputFolders?: readonly string[] | undefined

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import type { ChainNodes } from '#wallet/chains/nodes.ts'
 import { maxSettingsFileBytes } from '#wallet/limits.ts'
-import { defaultStateFolder, readPrivateFile, replacePrivateFile } from '#wallet/private-file.ts'
+import { homeDataFolder, readPrivateFile, replacePrivateFile } from '#wallet/private-file.ts'
 import {
   type AmountSetting,
   defaultRails,
@@ -24,15 +24,15 @@ export type AgentEnvironment = Readonly<Record<string, string | undefined>>
 const defaultBaseUrl = 'http://127.0.0.1:8402/api/v1'
 
 /** The service in the environment, or the one that the folder's wallet was made for. */
-const namedService = (env: AgentEnvironment): string | null => env.FAREBOX_BASE_URL || pinnedService(stateFolderOf(env))
+const namedService = (env: AgentEnvironment): string | null => env.FAREBOX_BASE_URL || pinnedService(dataFolderOf(env))
 
 export const baseUrlOf = (env: AgentEnvironment): string => namedService(env) ?? defaultBaseUrl
 
 export const isServiceNamed = (env: AgentEnvironment): boolean => namedService(env) !== null
 
 /** `FAREBOX_DATA`, or `~/.farebox`. */
-export const stateFolderOf = (env: AgentEnvironment): string =>
-  resolve(env.FAREBOX_DATA ? atHome(env.FAREBOX_DATA) : defaultStateFolder())
+export const dataFolderOf = (env: AgentEnvironment): string =>
+  resolve(env.FAREBOX_DATA ? atHome(env.FAREBOX_DATA) : homeDataFolder())
 
 /** The shared journal's URL, which is a secret. Undefined if the journal is in the data folder. */
 export const journalUrlOf = (env: AgentEnvironment): string | undefined => env.FAREBOX_JOURNAL_URL?.trim() || undefined

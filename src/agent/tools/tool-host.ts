@@ -19,7 +19,7 @@ import { lockedAgainMs, pollMs, taskTtlMs } from '../bounds.ts'
 import { isQueued, type JobRow, jobView } from '../jobs/job-rows.ts'
 import { agentFromSettings, closeAgent, type OpenAgent } from '../open-agent.ts'
 import type { AgentSettings } from '../settings/settings.ts'
-import { serviceFileName, stateFolderOf } from '../settings/wallet-settings.ts'
+import { dataFolderOf, serviceFileName } from '../settings/wallet-settings.ts'
 import type { TestMoney } from '../wallet-page/make-wallet.ts'
 import type { WalletPages } from '../wallet-page/wallet-page.ts'
 import { answerKept, approvalRequired } from '../words/approval-words.ts'
@@ -234,7 +234,7 @@ export async function createHost(
     }
     return { host, isLocked: agent.lockedBecause !== null }
   }
-  const folder = stateFolderOf((await settingsNow()).env)
+  const folder = dataFolderOf((await settingsNow()).env)
   const live = new LiveHost(folder, passphrase.file === null ? [] : [passphrase.file], open)
   const close = async () => {
     await pages.close()

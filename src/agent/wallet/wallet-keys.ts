@@ -11,7 +11,7 @@ import { systemKeychain } from '#wallet/keys/keychain.ts'
 import { keyFromHex, solanaKeyFrom, type WalletKey } from '#wallet/keys/keys.ts'
 import { localKey, localKeyAddress } from '#wallet/keys/local-key-file.ts'
 import type { AgentSettings } from '../settings/settings.ts'
-import { type AgentEnvironment, baseUrlOf, stateFolderOf } from '../settings/wallet-settings.ts'
+import { type AgentEnvironment, baseUrlOf, dataFolderOf } from '../settings/wallet-settings.ts'
 
 export interface FoundKeys {
   /** One per rail, Base first. */
@@ -68,7 +68,7 @@ export const exportKeys = exportKeyFile
 /** Whether nothing can pay because the folder's wallet is encrypted and only its passphrase opens it. */
 export async function isWalletLocked({ env, apiKey }: AgentSettings): Promise<boolean> {
   if (apiKey || (await environmentKeys(env)).length > 0) return false
-  const found = await folderKeys(stateFolderOf(env), baseUrlOf(env), null).catch(() => null)
+  const found = await folderKeys(dataFolderOf(env), baseUrlOf(env), null).catch(() => null)
   // If the keychain does not answer, only the passphrase is left.
   return found === null || found.lockedWallet !== null
 }

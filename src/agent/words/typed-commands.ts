@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ApprovalRequest, ApprovalRequired } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { defaultStateFolder } from '#wallet/private-file.ts'
+import { homeDataFolder } from '#wallet/private-file.ts'
 
 /** The wallet that a sentence's commands are about. */
 export interface WalletPlace {
@@ -30,11 +30,11 @@ export function asTyped(sentence: string, { folder, isJournalShared }: WalletPla
 
 const commandIn = /`farebox ((?:--)?[a-z][^`]*)`/g
 
-const usualPlace = (): WalletPlace => ({ folder: defaultStateFolder(), isJournalShared: false })
+const usualPlace = (): WalletPlace => ({ folder: homeDataFolder(), isJournalShared: false })
 
 /** `words` follow `farebox`; the folder is omitted if it is the default. */
 function typedCommand(words: string, folder: string): string {
-  const isNamed = folder === defaultStateFolder() || !ofWallets.test(words) || words.includes(' --data ')
+  const isNamed = folder === homeDataFolder() || !ofWallets.test(words) || words.includes(' --data ')
   return `${ownCommand()} ${words}${isNamed ? '' : ` --data ${quoted(folder)}`}`
 }
 

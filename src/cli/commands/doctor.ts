@@ -56,11 +56,11 @@ export const doctor: Command = {
 }
 
 async function tellFindings(found: readonly Finding[], isJson: boolean, { output, env }: CommandIo): Promise<number> {
-  const [{ asTyped }, { stateFolderOf }] = await Promise.all([
+  const [{ asTyped }, { dataFolderOf }] = await Promise.all([
     import('#agent/words/typed-commands.ts'),
     import('#agent/settings/wallet-settings.ts'),
   ])
-  const place = { folder: stateFolderOf(env), isJournalShared: false }
+  const place = { folder: dataFolderOf(env), isJournalShared: false }
   const typed = found.map(each => (each.next === undefined ? each : { ...each, next: asTyped(each.next, place) }))
   if (isJson) for (const finding of typed) output.printJson(finding)
   else for (const line of await findingLines(typed, output)) output.print(line)
@@ -77,12 +77,12 @@ async function whereAssistant(env: CommandIo['env']): Promise<readonly Finding[]
 }
 
 async function ofAssistant(env: CommandIo['env'], passphrase: string | null): Promise<readonly Finding[]> {
-  const [{ checkAssistant }, { checkWalletFolder }, { stateFolderOf }] = await Promise.all([
+  const [{ checkAssistant }, { checkWalletFolder }, { dataFolderOf }] = await Promise.all([
     import('../doctor/check-assistant.ts'),
     import('../doctor/check-machine.ts'),
     import('#agent/settings/wallet-settings.ts'),
   ])
-  const isThere = await checkWalletFolder(stateFolderOf(env))
+  const isThere = await checkWalletFolder(dataFolderOf(env))
   return [...(await checkAssistant(env, { passphrase })), ...isThere.filter(({ state }) => state !== 'note')]
 }
 
@@ -130,7 +130,7 @@ async function checkRest(
   data: string | undefined,
   { env }: CommandIo,
 ): Promise<Finding[]> {
-  const [{ checkLedger }, { checkData, checkExecutables, checkPort, checkWalletFolder }, { stateFolderOf }] =
+  const [{ checkLedger }, { checkData, checkExecutables, checkPort, checkWalletFolder }, { dataFolderOf }] =
     await Promise.all([
       import('../doctor/check-ledger.ts'),
       import('../doctor/check-machine.ts'),
@@ -144,7 +144,7 @@ async function checkRest(
     checkLedger(folder.root, { ...env, DATABASE_URL: database }),
     ...(file ? [checkPort(file.listen, folder), ...(await checkServers(path, config as Config))] : []),
     checkExecutables(file),
-    checkWalletFolder(stateFolderOf(env)),
+    checkWalletFolder(dataFolderOf(env)),
   ])
   return found.flat()
 }

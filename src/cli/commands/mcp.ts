@@ -144,13 +144,13 @@ async function overHttp(
   { isJson, io }: { isJson: boolean; io: CommandIo },
 ): Promise<number> {
   const stop = io.untilStopped()
-  const [{ serveHttp }, { httpToken }, { stateFolderOf }] = await Promise.all([
+  const [{ serveHttp }, { httpToken }, { dataFolderOf }] = await Promise.all([
     import('#mcp/http/serve.ts'),
     import('#agent/loopback/http-token.ts'),
     import('#agent/settings/wallet-settings.ts'),
   ])
   const open = async () => {
-    const { path, isToken } = httpToken(stateFolderOf(env))
+    const { path, isToken } = httpToken(dataFolderOf(env))
     return { path, serving: await serveHttp({ ...options, isToken }) }
   }
   const { path, serving } = await open().catch(error => {

@@ -41,11 +41,11 @@ export const proxy: Command = {
     if (problems.length > 0) throw new CliError(problems.join(' '), 'Fix it in the environment, then start again.', 2)
     const stop = io.untilStopped()
     const passphrase = await givenPassphrase(name, values, io.env)
-    const [{ createProxy }, { baseUrlOf, stateFolderOf }] = await Promise.all([
+    const [{ createProxy }, { baseUrlOf, dataFolderOf }] = await Promise.all([
       import('#agent/proxy/create-proxy.ts'),
       import('#agent/settings/wallet-settings.ts'),
     ])
-    const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), stateFolderOf(settings.env))
+    const env = await withLocalNodes(settings.env, baseUrlOf(settings.env), dataFolderOf(settings.env))
     const running = await createProxy({ ...settings, env }, passphrase, port).catch(error => {
       throw error instanceof ToolFailure
         ? new CliError(error.facts.happened, error.facts.next)

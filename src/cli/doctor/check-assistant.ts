@@ -13,7 +13,7 @@ export async function checkAssistant(
   env: CommandIo['env'],
   { passphrase }: AssistantFlags,
 ): Promise<readonly Finding[]> {
-  const [{ readSettings }, { stateFolderOf }] = await Promise.all([
+  const [{ readSettings }, { dataFolderOf }] = await Promise.all([
     import('#agent/settings/settings.ts'),
     import('#agent/settings/wallet-settings.ts'),
   ])
@@ -22,7 +22,7 @@ export async function checkAssistant(
     ...problems.map(problem => broken('settings', problem, 'Fix it in the assistant’s settings.')),
     ...(await unreadVariables(env)),
   ]
-  const folder = stateFolderOf(settings.env)
+  const folder = dataFolderOf(settings.env)
   const found = await Promise.all([
     settingsOf(env, problems.length),
     toolsOf(settings),

@@ -2,10 +2,10 @@ import { openAgent } from '#agent/open-agent.ts'
 import {
   type AgentEnvironment,
   baseUrlOf,
+  dataFolderOf,
   journalUrlOf,
   nodesOf,
   policyOf,
-  stateFolderOf,
 } from '#agent/settings/wallet-settings.ts'
 import { seeCredit } from '#agent/wallet/limits-view.ts'
 import { Balances } from '#agent/wallet/tool-wallet.ts'
@@ -74,16 +74,16 @@ export function watchHoldings(env: AgentEnvironment, passphrase: string | null):
 
 /** With the wallet's keys only, because an API key would read the credit of its own account. */
 async function openWith(env: AgentEnvironment, passphrase: string | null) {
-  const [baseUrl, stateFolder] = [baseUrlOf(env), stateFolderOf(env)]
+  const [baseUrl, dataFolder] = [baseUrlOf(env), dataFolderOf(env)]
   let locked = 'the wallet is locked; add `--passphrase-file FILE` to see it'
   const inFolder = () =>
-    folderKeys(stateFolder, baseUrl, passphrase).catch((error: Error) => {
+    folderKeys(dataFolder, baseUrl, passphrase).catch((error: Error) => {
       locked = error.message
       return { keys: [] }
     })
   const given = await environmentKeys(env)
   const found = given.length > 0 ? { keys: given } : await inFolder()
-  const settings = { baseUrl, stateFolder, nodes: nodesOf(env), journalUrl: journalUrlOf(env), policy: policyOf(env) }
+  const settings = { baseUrl, dataFolder, nodes: nodesOf(env), journalUrl: journalUrlOf(env), policy: policyOf(env) }
   const agent = await openAgent({ ...settings, vendor: env.FAREBOX_VENDOR?.trim() || undefined }, found)
   return { agent, locked, balances: new Balances(agent) }
 }

@@ -12,8 +12,8 @@ type Environment = Readonly<Record<string, string | undefined>>
  * Adds the nodes of `farebox up`'s local chains to an environment, if the wallet's folder is inside the folder of one
  * and its service is on this machine too. Existing settings stay.
  */
-export async function withLocalNodes(env: Environment, baseUrl: string, stateFolder: string): Promise<Environment> {
-  const root = folderOfUp(baseUrl, stateFolder)
+export async function withLocalNodes(env: Environment, baseUrl: string, dataFolder: string): Promise<Environment> {
+  const root = folderOfUp(baseUrl, dataFolder)
   if (root === null) return env
   const [evm, solana] = await Promise.all([
     env.FAREBOX_EVM_RPC_URL || localEvm(root),
@@ -24,9 +24,9 @@ export async function withLocalNodes(env: Environment, baseUrl: string, stateFol
 
 /** Returns a command's environment with these nodes, for the wallet that `--data` names. */
 export async function besideChain(io: CommandIo, data: string | undefined): Promise<CommandIo> {
-  const { baseUrlOf, stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
+  const { baseUrlOf, dataFolderOf } = await import('#agent/settings/wallet-settings.ts')
   const env = withDataFlag(io.env, data)
-  const beside = await withLocalNodes(env, baseUrlOf(env), stateFolderOf(env))
+  const beside = await withLocalNodes(env, baseUrlOf(env), dataFolderOf(env))
   return { ...io, env: { ...io.env, ...beside } }
 }
 
@@ -36,15 +36,15 @@ const walletsOfUp: readonly string[] = ['agent', 'assistant']
 /**
  * Returns the folder of `farebox up` that contains the wallet's folder; null if none does, or its service is elsewhere.
  */
-export function folderOfUp(baseUrl: string, stateFolder: string): string | null {
-  const root = dirname(stateFolder)
-  const isOfUp = walletsOfUp.includes(basename(stateFolder)) && existsSync(join(root, 'chain'))
+export function folderOfUp(baseUrl: string, dataFolder: string): string | null {
+  const root = dirname(dataFolder)
+  const isOfUp = walletsOfUp.includes(basename(dataFolder)) && existsSync(join(root, 'chain'))
   return isOfUp && isLoopback(new URL(baseUrl).hostname) ? root : null
 }
 
 /** Returns the deposit of a new wallet on the local chain of `farebox up`; null for any other wallet. */
-export function testMoneyFor(baseUrl: string, stateFolder: string): ((address: string) => Promise<void>) | null {
-  const root = folderOfUp(baseUrl, stateFolder)
+export function testMoneyFor(baseUrl: string, dataFolder: string): ((address: string) => Promise<void>) | null {
+  const root = folderOfUp(baseUrl, dataFolder)
   if (root === null) return null
   return async address => {
     const { fundFromFaucet } = await import('#local/faucet.ts')

@@ -56,7 +56,7 @@ async function servePage(ownerWallet: OwnerWallet, given: CommandIo['env'], pass
     { openOwnerSends },
     { settlerFor },
     { watchHoldings },
-    { baseUrlOf, stateFolderOf, atHome },
+    { baseUrlOf, dataFolderOf, atHome },
     { withLocalNodes },
   ] = await Promise.all([
     import('#agent/wallet-page/open-wallet-page.ts'),
@@ -66,7 +66,7 @@ async function servePage(ownerWallet: OwnerWallet, given: CommandIo['env'], pass
     import('#agent/settings/wallet-settings.ts'),
     import('./local-nodes.ts'),
   ])
-  const env = await withLocalNodes(given, baseUrlOf(given), stateFolderOf(given))
+  const env = await withLocalNodes(given, baseUrlOf(given), dataFolderOf(given))
   const watch = watchHoldings(env, passphrase)
   const sends = openOwnerSends(ownerWallet, env)
   const named = env.FAREBOX_OUTPUT_DIR?.trim()

@@ -14,13 +14,13 @@ export async function withOwnerWallet(
   { takesAnyVariable = false } = {},
 ): Promise<number> {
   const module = await import('#agent/wallet/owner-wallet.ts')
-  const { stateFolderOf } = await import('#agent/settings/wallet-settings.ts')
+  const { dataFolderOf } = await import('#agent/settings/wallet-settings.ts')
   const { unknownVariables } = await import('#agent/settings/settings.ts')
   const unknown = takesAnyVariable ? [] : unknownVariables(Object.keys(io.env))
   if (unknown.length > 0) throw new CliError(unknown.join(' '), 'Fix it in the environment, then try again.', 2)
   // A folder from a flag has its own service.
   const env = withDataFlag(io.env, data)
-  const ownerWallet = module.openOwnerWallet(stateFolderOf(env), env)
+  const ownerWallet = module.openOwnerWallet(dataFolderOf(env), env)
   try {
     return await work(ownerWallet, module)
   } catch (error) {

@@ -63,12 +63,12 @@ async function holdingsOf(
   addresses: readonly string[],
   passphrase: string | null,
 ): Promise<Holdings> {
-  const [{ lookAtHoldings }, { baseUrlOf, stateFolderOf }, { withLocalNodes }] = await Promise.all([
+  const [{ lookAtHoldings }, { baseUrlOf, dataFolderOf }, { withLocalNodes }] = await Promise.all([
     import('./holdings.ts'),
     import('#agent/settings/wallet-settings.ts'),
     import('./local-nodes.ts'),
   ])
-  return lookAtHoldings(await withLocalNodes(env, baseUrlOf(env), stateFolderOf(env)), addresses, passphrase)
+  return lookAtHoldings(await withLocalNodes(env, baseUrlOf(env), dataFolderOf(env)), addresses, passphrase)
 }
 
 /** Returns transfers that are not known to have arrived, after checking the chain. */

@@ -3,7 +3,7 @@ import { microUsd } from '#contract/money.ts'
 import { displayUntil } from '#contract/time.ts'
 import { newId } from '../ids.ts'
 import * as limits from '../limits.ts'
-import { defaultStateFolder } from '../private-file.ts'
+import { homeDataFolder } from '../private-file.ts'
 import { all, change, first, type Records, type Row, type Work } from '../records/records.ts'
 import { textOrNull } from '../records/state-rows.ts'
 import { addPayee } from '../rules/payees.ts'
@@ -338,7 +338,7 @@ function asPending(
 
 /** Names the folder unless it is the default, because users copy the command as it is. */
 export const approveCommand = (id: string, folder: string): string =>
-  `farebox wallet approve ${id}${folder === defaultStateFolder() ? '' : ` --data '${folder}'`}`
+  `farebox wallet approve ${id}${folder === homeDataFolder() ? '' : ` --data '${folder}'`}`
 
 /** Members in a fixed order, so that equal facts give equal texts. */
 const write = (facts: ApprovalFacts): string =>

@@ -81,7 +81,7 @@ async function ledger() {
   const wallet = openWallet({
     key,
     policy: readPolicy({ serviceUrl: service.baseUrl }),
-    stateFolder: temporaryFolder(),
+    dataFolder: temporaryFolder(),
   })
   const client = new Client({ baseUrl: service.baseUrl, credential: { payer: wallet } })
   const params = { walletAddress: wallet.address }

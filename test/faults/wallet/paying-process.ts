@@ -21,7 +21,7 @@ const expected = [WalletRefusal, NeedsApproval, ApprovalRequired, ToolFailure, C
 
 const optionsOf = ({ baseUrl, folder, notesFolder, journalUrl }: WalletPlace) => ({
   baseUrl,
-  stateFolder: folder,
+  dataFolder: folder,
   notesFolder,
   journalUrl: journalUrl ?? undefined,
   clock: { now: () => Date.now() + clockSkewMs() },

@@ -42,11 +42,11 @@ export async function taskWorld(service: PretendOptions = {}) {
           signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
           if (ms <= pollMs.most) waiting.add(resolve)
         })
-  const stateFolder = temporaryFolder()
+  const dataFolder = temporaryFolder()
 
   /** The server as a process starts it, on the same folder each time unless told. */
   async function open(more: Partial<AgentSetUp> = {}) {
-    const agent = await openAgent({ baseUrl: server.baseUrl, stateFolder, clock, pause, ...more })
+    const agent = await openAgent({ baseUrl: server.baseUrl, dataFolder, clock, pause, ...more })
     const http = await openHttp({ host: async () => agent.host, clock })
     let isOpen = true
     const close = async () => {
@@ -70,7 +70,7 @@ export async function taskWorld(service: PretendOptions = {}) {
   }
 
   return {
-    ...{ world, server, clock, chat, open, until, stateFolder },
+    ...{ world, server, clock, chat, open, until, dataFolder },
     async close() {
       chat.open()
       for (const close of closing.splice(0).reverse()) await close()

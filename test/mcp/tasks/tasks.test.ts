@@ -204,7 +204,7 @@ test('another wallet’s task is unknown, another tool cannot use it, and an exp
   const { open, clock, server } = await setUp()
   const own = await open()
   const { taskId } = await own.client().ask('tools/call', video)
-  const another = await open({ stateFolder: temporaryFolder() })
+  const another = await open({ dataFolder: temporaryFolder() })
   expect(await refusedBy(another.client(), 'tasks/get', taskId)).toMatchObject({ code: -32_602 })
   const forged = taskId.replace('video_create', 'chat')
   expect(await refusedBy(own.client(), 'tasks/get', forged)).toMatchObject({ code: -32_602 })

@@ -221,7 +221,7 @@ describe('beside the assistant', () => {
     const wallet = openWallet({
       key,
       policy: policy(),
-      stateFolder: folder,
+      dataFolder: folder,
       notesFolder: join(folder, 'notes'),
       nodes: worlds.Base.nodes,
       pause: async () => undefined,
@@ -236,7 +236,7 @@ describe('beside the assistant', () => {
   test('it counts against no cap, and a top-up after it is as before', async () => {
     const { key, folder, send, to, facilitator } = await funded(worlds.Base)
     await send(to, '7', facilitator.url)
-    const wallet = openWallet({ key, policy: policy(), stateFolder: folder, nodes: worlds.Base.nodes })
+    const wallet = openWallet({ key, policy: policy(), dataFolder: folder, nodes: worlds.Base.nodes })
     expect(await wallet.status()).toMatchObject({ spentDayMicroUsd: 0n, spentTotalMicroUsd: 0n, openPayments: [] })
     await wallet.close()
   })
