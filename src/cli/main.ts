@@ -83,6 +83,11 @@ function tell(error: unknown, io: CommandIo): number {
     io.output.note(`${foreseen.message} ${foreseen.nextStep}`)
     return foreseen.exitCode
   }
+  // Its message says what to install. Recognized by its name, so that no command loads its file for this.
+  if (error instanceof Error && error.name === 'PackageMissing') {
+    io.output.note(error.message)
+    return 1
+  }
   const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1)
   io.output.note(
     `farebox stopped because of an unexpected error: ${reason.replace(/\.$/, '')}. Set FAREBOX_DEBUG=1 to see where.`,

@@ -7,6 +7,7 @@ import { commands } from '#cli/commands.ts'
 import { main } from '#cli/main.ts'
 import { createOutput } from '#cli/output.ts'
 import { version } from '#contract/version.generated.ts'
+import { PackageMissing } from '#host/packages.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const greet: CommandEntry = {
@@ -22,6 +23,7 @@ const greet: CommandEntry = {
       })
       const [name] = positionals
       if (name === 'nobody') throw new CliError('There is nobody to greet.', 'Name somebody.')
+      if (name === 'package') throw new PackageMissing('Greeting needs a package. Run `npm install it`.')
       if (name === 'bug') throw new TypeError('unforeseen.\n    at a line of it')
       io.output.print(`hello ${name}${values.times ? ` ${values.times}` : ''}${values.loud ? '!' : ''}`)
       return 0
@@ -72,6 +74,7 @@ const rows: [args: string[], code: number, stdout: RegExp, stderr: RegExp][] = [
   [['greet', '--', '--times', '-5'], 2, /^$/, /Unexpected argument `-5`/],
   [['greet', 'Ada', 'Bob'], 2, /^$/, /Unexpected argument `Bob`/],
   [['greet', 'nobody'], 1, /^$/, /^There is nobody to greet\. Name somebody\.\n$/],
+  [['greet', 'package'], 1, /^$/, /^Greeting needs a package\. Run `npm install it`\.\n$/],
   [
     ['greet', 'bug'],
     1,
