@@ -10,7 +10,7 @@ import { guarded, isFromItself, isRead, sendJson, sendText } from '#host/pages/p
 import { mustWait, PageRefusal, refused, refusedBy, refusedTo } from '#host/pages/page-refusal.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { noteAccount } from '#host/tracing/tracing.ts'
-import type { Principal } from '#ledger/accounts/principal.ts'
+import { type Principal, subjectOf } from '#ledger/accounts/principal.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { walletChallengePath, walletSessionPath } from '#pages/account/wallets/wire.ts'
 import { accountApiPath, accountPath, keySessionPath } from '#pages/account/wire.ts'
@@ -24,15 +24,22 @@ import { proveWallet, walletChallenge } from './wallets/wallet-sign-in.ts'
 const bodyBytes = 32_768
 /** Wrong keys and unknown sessions from one address before it has to wait: users mistype a few. */
 const wrongTries = { most: 20, inMs: minuteMs, subjects: 50_000 }
-/** Sign-ins of one account: each writes rows that stay as long as the session. */
+/** Sign-ins of one caller: each writes rows that stay as long as the session. */
 const signIns = { most: 20, inMs: minuteMs, subjects: 10_000 }
 /**
  * Sign-ins, from one address, of wallets without an account: such a wallet costs nothing to create, so sign-ins by
  * account do not limit these.
  */
 const newWallets = { most: 20, inMs: minuteMs, subjects: 50_000 }
-/** Requests of one account: a page asks for about six at once, and each reads the ledger. */
+/** Requests of one caller: a page asks for about six at once, and each reads the ledger. */
 const requests = { most: 300, inMs: minuteMs, subjects: 10_000 }
+
+/**
+ * By whom sign-ins and requests are counted. All INFERENCE keys of an account share one count, and ADMIN keys and
+ * wallets have their own, so that someone who found a key cannot keep its owner from revoking it here.
+ */
+const countedAs = (principal: Principal): string =>
+  seesAccount(principal) ? subjectOf(principal) : `keys of ${principal.account}`
 
 /** Identifies the caller who signs in with the body of a request; null if the body proves nothing. */
 export type Proof = (body: object, context: RouteContext) => Promise<Principal | null>
@@ -115,11 +122,11 @@ export class AccountHandler {
   }
 
   async #run(name: string, body: object, session: AccountSession): Promise<Response> {
-    const { account } = session.principal
-    noteAccount(account)
-    const wait = this.#requests.waitSeconds(account, this.#now())
-    if (wait > 0) return mustWait(wait, 'This account sent too many requests.')
-    this.#requests.count(account, this.#now())
+    noteAccount(session.principal.account)
+    const caller = countedAs(session.principal)
+    const wait = this.#requests.waitSeconds(caller, this.#now())
+    if (wait > 0) return mustWait(wait, 'This key or wallet sent too many requests.')
+    this.#requests.count(caller, this.#now())
     const route = Object.hasOwn(this.#routes, name) ? this.#routes[name] : undefined
     if (!route) return refused(404, `There is no ${name}.`, 'Reload the page.')
     if (route.isForAccount && !seesAccount(session.principal))
@@ -164,14 +171,15 @@ export class AccountHandler {
         ? refused(401, 'This key is unknown to this service, revoked or expired.', 'Use another key.')
         : refused(401, 'This is not an API key of this service.', keyNext)
     }
-    const wait = this.#signIns.waitSeconds(principal.account, this.#now())
-    if (wait > 0) return mustWait(wait, 'Too many sign-ins to this account.')
+    const caller = countedAs(principal)
+    const wait = this.#signIns.waitSeconds(caller, this.#now())
+    if (wait > 0) return mustWait(wait, 'Too many sign-ins with this key or wallet.')
     if (principal.kind === 'wallet' && principal.isNew) {
       const newWait = this.#newWallets.waitSeconds(address, this.#now())
       if (newWait > 0) return mustWait(newWait, 'Too many wallets without an account signed in from this address.')
       this.#newWallets.count(address, this.#now())
     }
-    this.#signIns.count(principal.account, this.#now())
+    this.#signIns.count(caller, this.#now())
     const { sessions } = this.#context
     if (former) await sessions.end(former)
     const { cookie, key } = await sessions.begin(principal)

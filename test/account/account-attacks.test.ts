@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { microUsd } from '#contract/money.ts'
 import { hourMs, minuteMs } from '#contract/time.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { pageKeyHeader } from '#pages/kit/wire.ts'
@@ -53,7 +54,7 @@ describe('sign-in', () => {
     expect(await status(opened.spend(key))).toBe(200)
   })
 
-  test('C2: one account signs in twenty times a minute, and another one still does', async () => {
+  test('C2: one key signs in twenty times a minute, and another one still does', async () => {
     const [one, other] = [await opened.newKey(), await opened.newKey()]
     for (let time = 0; time < 20; time++) expect(await status(opened.spend(one.key))).toBe(200)
     expect(await status(opened.spend(one.key))).toBe(429)
@@ -65,6 +66,28 @@ describe('sign-in', () => {
     const asked = await Promise.all(Array.from({ length: 310 }, () => status(opened.get(me, session))))
     expect(asked.filter(each => each === 200)).toHaveLength(300)
     expect(asked.filter(each => each === 429)).toHaveLength(10)
+  })
+
+  test('C2: all INFERENCE keys of an account together sign in twenty times a minute', async () => {
+    const { account } = await opened.newKey()
+    const keys = [await opened.newKey({ account, role: 'INFERENCE' }), await opened.newKey({ account, role: 'INFERENCE' })]
+    for (let time = 0; time < 20; time++) expect(await status(opened.spend(keys[time % 2]?.key))).toBe(200)
+    for (const { key } of keys) expect(await status(opened.spend(key))).toBe(429)
+  })
+
+  test.each([
+    ['an INFERENCE key', { role: 'INFERENCE' }],
+    ['an ADMIN key with a budget', { role: 'ADMIN', budget: { period: 'lifetime', usd: microUsd(1), staking: null } }],
+  ] as const)('C2: someone who found %s cannot keep the owner from revoking it', async (_what, found) => {
+    const { key, account } = await opened.newKey()
+    const stolen = await opened.newKey({ account, ...found })
+    const owner = await opened.signIn(key)
+    const thief = await opened.signIn(stolen.key)
+    while ((await status(opened.spend(stolen.key))) === 200);
+    while ((await status(opened.get(me, thief))) === 200);
+    expect(await status(opened.spend(key))).toBe(200)
+    expect(await status(opened.act('keys/revoke', { id: stolen.keyId }, owner))).toBe(200)
+    expect(await status(opened.get(me, thief))).toBe(401)
   })
 })
 
