@@ -58,6 +58,13 @@ function believed(usage: TokenUsage | undefined, { hasText, prompt, completion }
 const isPossible = (usage: TokenUsage): boolean =>
   usage.prompt_tokens <= reportedTokens && usage.completion_tokens <= reportedTokens
 
+/**
+ * Returns the tokens that count towards the limit of a minute (brief §8.4). The engine's own total may contain others,
+ * or be zero.
+ */
+export const limitedTokens = ({ prompt_tokens: prompt, completion_tokens: completion }: TokenUsage): number =>
+  prompt + completion
+
 /** Running usage of the engine; its last usage, which comes without a piece, no longer cuts anything off. */
 export const runningTokens = (chunk: ChatCompletionChunk): number =>
   chunk.usage && isPossible(chunk.usage) && chunk.choices.length ? chunk.usage.completion_tokens : 0

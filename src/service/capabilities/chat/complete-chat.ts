@@ -10,7 +10,7 @@ import { tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { tokensOfTooLarge } from './chat-options.ts'
 import { type ChatPlan, engineCall } from './chat-plan.ts'
-import { StreamUsage, usageLines, usageOfCompletion } from './chat-usage.ts'
+import { limitedTokens, StreamUsage, usageLines, usageOfCompletion } from './chat-usage.ts'
 import { type PreparedChat, prepareChat } from './chat-web.ts'
 import { answeredBy, isRefused } from './engine-run.ts'
 import { echoWith, OwnSearch, stripThinking, withDocuments, withoutReasoning } from './shown-answer.ts'
@@ -45,7 +45,7 @@ export async function completeChat(
     const lines = [...usageLines(plan, counted), ...prepared.lines, ...(search?.lines() ?? [])]
     return { value, lines: oneCharge(lines), alsoCommit }
   })
-  call.tokensUsed(value.usage.total_tokens)
+  call.tokensUsed(limitedTokens(value.usage))
   tellRemaining(call, charged.availableMicroUsd)
   return json(convert(answerOf(plan, value, charged)))
 }
