@@ -270,7 +270,7 @@ async function pieceOf(file: FileHandle, position: number, bytes: number): Promi
 export const partBytes = 8 * 1024 * 1024
 const mostParts = 10_000
 
-/** Concurrent uploads of one process, each with a part in memory. Jobs wait for their turn; `jobsAtOnce` is fewer. */
+/** Concurrent uploads of one process, each with a part in memory. Jobs wait for their turn; others try again later. */
 const uploadsAtOnce = 4
 const uploadsWaiting = 1_000
 

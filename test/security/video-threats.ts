@@ -91,4 +91,17 @@ export const videoThreats: readonly Threat[] = [
       shown('engines/video-media/media-rules.test.ts', 'V9: a quote fetches nothing for a caller without credit'),
     ],
   },
+  {
+    id: 'V10',
+    threat: 'one customer’s jobs, or one engine that is down, that keep all other jobs waiting',
+    answer:
+      'each model has places of its own, and one account has only some of them; the requests of running jobs take limited memory',
+    shownBy: [
+      shown(
+        'service/jobs/job-places.test.ts',
+        'V10: jobs of another customer, or of another model, begin although one customer’s fill a slow engine',
+        'a process follows small requests alone, once all are large',
+      ),
+    ],
+  },
 ]

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { AudioQueueRequest } from '#contract/operations/audio.ts'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
 import type { Clock } from '#contract/time.ts'
@@ -9,11 +10,12 @@ import { isClockShared, type Store } from '#ledger/store/store.ts'
 import type { MediaStore } from '#media/media-store.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { MusicModel, VideoModel } from '../models/model.ts'
+import { type FullPlaces, JobPlaces } from './job-places.ts'
 import {
+  claimedAtOnce,
   engineAnswerMs,
   type JobResult,
   jobRenewalMs,
-  jobsAtOnce,
   longestJobMs,
   mediaName,
   mediaNames,
@@ -48,7 +50,8 @@ type Stored = Pick<JobResult, 'name' | 'bytes' | 'mimeType'>
  */
 export class JobRunner {
   readonly #options: JobRunnerOptions
-  readonly #following = new Map<string, Promise<void>>()
+  readonly #places = new JobPlaces()
+  readonly #following = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #search: NodeJS.Timeout | null = null
 
@@ -72,32 +75,33 @@ export class JobRunner {
   async stop(): Promise<void> {
     if (this.#search) clearInterval(this.#search)
     this.#stopping.abort()
-    await Promise.allSettled(this.#following.values())
+    await Promise.allSettled(this.#following)
   }
 
+  /** Searches again while there may be more: what had places for some of its jobs is left out then. */
   async #claimDue(): Promise<void> {
-    const room = jobsAtOnce - this.#following.size
-    if (room <= 0) return
     const { store, clock, owner } = this.#options
-    const due = await store.read
-      .selectFrom('job')
-      .select([...leasedColumns, 'lease_owner'])
-      .where('state', 'in', ['queued', 'running'])
-      .where(where => where.or([where('lease_until_ms', 'is', null), where('lease_until_ms', '<', clock.now())]))
-      .orderBy('id')
-      .limit(room)
-      .execute()
-    // After a clock jump, other processes' jobs may look abandoned, and their engines would be polled twice.
-    const isOthers = (row: (typeof due)[number]) => row.lease_owner !== null && row.lease_owner !== owner
-    const mayTake = !due.some(isOthers) || (await isClockShared(store))
-    for (const row of due) {
-      if (this.#following.has(row.id) || (isOthers(row) && !mayTake)) continue
-      const job = new LeasedJob(row, store, clock, owner)
-      this.#following.set(
-        row.id,
-        this.#follow(job).finally(() => this.#following.delete(row.id)),
-      )
+    for (let isMore = true; isMore && !this.#stopping.signal.aborted; ) {
+      const due = await dueJobs(store, clock.now(), this.#places.full)
+      // After a clock jump, other processes' jobs may look abandoned, and their engines would be polled twice.
+      const isOthers = (row: DueJob) => row.lease_owner !== null && row.lease_owner !== owner
+      const mayTake = !due.some(isOthers) || (await isClockShared(store))
+      const taken = due.filter(row => (mayTake || !isOthers(row)) && this.#begin(row))
+      isMore = taken.length > 0 && due.length === claimedAtOnce
     }
+  }
+
+  /** Returns false if there is no place for the job, or it has one already. */
+  #begin(row: DueJob): boolean {
+    const { id, model, account, input_bytes: inputBytes } = row
+    if (!this.#places.take({ id, model, account, inputBytes })) return false
+    const { store, clock, owner } = this.#options
+    const followed = this.#follow(new LeasedJob(row, store, clock, owner)).finally(() => {
+      this.#places.leave(id)
+      this.#following.delete(followed)
+    })
+    this.#following.add(followed)
+    return true
   }
 
   async #follow(job: LeasedJob): Promise<void> {
@@ -216,6 +220,32 @@ export class JobRunner {
     const result: JobResult = { name, bytes, mimeType, delivery }
     await job.move('completed', { result: JSON.stringify(result), input: null, lease: null })
   }
+}
+
+type DueJob = Awaited<ReturnType<typeof dueJobs>>[number]
+
+/** Returns jobs that no process follows, oldest first, without those for which there is no place. */
+function dueJobs({ read }: Store, nowMs: number, { models, shares, accounts, inputBytes }: FullPlaces) {
+  // Reads no request: the length is stored beside it.
+  const bytes = sql<number>`CAST(coalesce(octet_length(job_input.input), 0) AS bigint)`
+  return read
+    .selectFrom('job')
+    .leftJoin('job_input', 'job_input.job', 'job.id')
+    .select([...leasedColumns, 'lease_owner', 'account'])
+    .select(bytes.as('input_bytes'))
+    .where('state', 'in', ['queued', 'running'])
+    .where(where => where.or([where('lease_until_ms', 'is', null), where('lease_until_ms', '<', nowMs)]))
+    .$if(models.length > 0, query => query.where('model', 'not in', models))
+    .$if(accounts.length > 0, query => query.where('account', 'not in', accounts))
+    .$if(inputBytes !== null, query => query.where(bytes, '<=', inputBytes ?? 0))
+    .where(where =>
+      where.and(
+        shares.map(({ model, account }) => where.or([where('model', '!=', model), where('account', '!=', account)])),
+      ),
+    )
+    .orderBy('id')
+    .limit(claimedAtOnce)
+    .execute()
 }
 
 interface Asked {

@@ -135,8 +135,8 @@ export const pollGrowth = 1.3
  */
 export const engineAnswerMs = 5 * minuteMs
 
-/** Jobs that one process runs at once; the engines limit their own work further. */
-export const jobsAtOnce = 64
+/** Jobs that a search takes at most before it searches again. */
+export const claimedAtOnce = 64
 
 /** How often the table is searched for jobs that no process runs. */
 export const searchIntervalMs = 1_000
