@@ -10,7 +10,7 @@ import {
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { textLimits } from '#contract/limits.ts'
 import type { Operation } from '#contract/operations/operation.ts'
-import { ScriptedChat } from './chat-script.ts'
+import { ScriptedChat, used, words } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 import { walk, walkedRequests } from './walk-operations.ts'
@@ -166,3 +166,26 @@ test('limits are read once where nothing was counted, and never where they were'
     await service.close()
   }
 })
+
+/** Engines may report any total; prices and the limit count the prompt and the answer. */
+test.each<[rule: string, stream: boolean, total: number]>([
+  ['a total of zero', false, 0],
+  ['a total of zero in a stream', true, 0],
+  ['an endless total', false, Number.MAX_SAFE_INTEGER],
+  ['an endless total in a stream', true, Number.MAX_SAFE_INTEGER],
+])(
+  '§8.4 a minute’s tokens are those of prompt and answer, whatever the engine adds up: %s',
+  async (_, stream, total) => {
+    const engine = new ScriptedChat()
+    const model = textModel({ id: 'scripted', tier: 'XS', engine })
+    const service = await openService({ models: () => [model] })
+    const key = await service.key(10)
+    const body = { model: 'scripted', messages: [{ role: 'user', content: 'hi' }], stream }
+    engine.play([...words('Hello'), { usage: { ...used(900, 100), total_tokens: total } }])
+    await (await service.post('/chat/completions', body, key)).text()
+    const refused = await service.post('/chat/completions', { ...body, messages: [] }, key)
+    const left = Number(refused.headers.get('x-ratelimit-remaining-tokens'))
+    expect(textLimits.default.XS.tokensPerMinute - left).toBe(1_000)
+    await service.close()
+  },
+)
