@@ -70,7 +70,10 @@ describe('sign-in', () => {
 
   test('C2: all INFERENCE keys of an account together sign in twenty times a minute', async () => {
     const { account } = await opened.newKey()
-    const keys = [await opened.newKey({ account, role: 'INFERENCE' }), await opened.newKey({ account, role: 'INFERENCE' })]
+    const keys = [
+      await opened.newKey({ account, role: 'INFERENCE' }),
+      await opened.newKey({ account, role: 'INFERENCE' }),
+    ]
     for (let time = 0; time < 20; time++) expect(await status(opened.spend(keys[time % 2]?.key))).toBe(200)
     for (const { key } of keys) expect(await status(opened.spend(key))).toBe(429)
   })

@@ -16,7 +16,7 @@ export const accountThreats: readonly Threat[] = [
     id: 'C2',
     threat: 'guessed keys and sessions, and a page that floods the ledger with queries',
     answer:
-      '401; after twenty wrong ones from an address, 429 except for valid sessions. An account may make 300 requests a minute',
+      '401; after twenty wrong ones from an address, 429 except for valid sessions. A key or wallet may make 300 requests a minute; an account’s inference keys share one count, which cannot lock its owner out',
     shownBy: [
       attacks(
         'C2: a caller that guesses keys or sessions must wait, even with the right key',
