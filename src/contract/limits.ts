@@ -126,6 +126,12 @@ export const bodyValues = {
   embeddings: 320_000,
 } as const
 
+/**
+ * Maximum number of values in an answer of an engine or a service: the log probabilities of the largest, with some
+ * margin.
+ */
+export const answerValues = { values: 5_000_000, members: 3_000_000 } as const
+
 /** A page of receipts is smaller, because they are signed while the caller waits. */
 export const paging = {
   transactions: { default: 50, maximum: 100 },

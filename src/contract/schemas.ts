@@ -4,7 +4,14 @@ import { nearNames } from './near-names.ts'
 /** A list reports at most this many faults before it stops; an answer repeats fewer. */
 export const mostFaults = 100
 
-const BoundedList = z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>('BoundedList', (list, def) => {
+/** In an answer, each object with members that we do not know is a fault, which is then removed. */
+export const mostAnswerFaults = 10_000
+
+interface BoundedDef extends z.core.$ZodArrayDef {
+  most: number
+}
+
+const BoundedList = z.core.$constructor<z.ZodArray, BoundedDef>('BoundedList', (list, def) => {
   z.ZodArray.init(list, def)
   const { parse } = list._zod
   list._zod.parse = (payload, context) => {
@@ -12,7 +19,7 @@ const BoundedList = z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>('Bounde
     if (!Array.isArray(value)) return parse(payload, context)
     const items: unknown[] = []
     payload.value = items
-    for (let index = 0; index < value.length && payload.issues.length < mostFaults; index++) {
+    for (let index = 0; index < value.length && payload.issues.length < def.most; index++) {
       const item = def.element._zod.run({ value: value[index], issues: [] }, context)
       if (item instanceof Promise) throw new z.core.$ZodAsyncError()
       items.push(item.value)
@@ -27,19 +34,36 @@ const BoundedList = z.core.$constructor<z.ZodArray, z.core.$ZodArrayDef>('Bounde
  * item, in each alternative of a union, so that a few megabytes of zeros would take seconds or exhaust memory.
  */
 export const listOf = <Element extends z.ZodType>(element: Element): z.ZodArray<Element> =>
-  new BoundedList({ type: 'array', element }) as unknown as z.ZodArray<Element>
+  boundedList(element, mostFaults)
+
+/**
+ * An array in an answer, which may come from a hostile engine or service. Not for an array in an alternative of a union,
+ * whose faults count as one.
+ */
+export const answerListOf = <Element extends z.ZodType>(element: Element): z.ZodArray<Element> =>
+  boundedList(element, mostAnswerFaults)
+
+const boundedList = <Element extends z.ZodType>(element: Element, most: number) =>
+  new BoundedList({ type: 'array', element, most }) as unknown as z.ZodArray<Element>
 
 /** Maximum number of members of a record in a request; real ones have a handful. */
 const mostMembers = 100
 
-const BoundedRecord = z.core.$constructor<z.ZodRecord, z.core.$ZodRecordDef>('BoundedRecord', (record, def) => {
+/** One in an answer has a member per model. */
+const mostAnswerMembers = 10_000
+
+interface BoundedRecordDef extends z.core.$ZodRecordDef {
+  most: number
+}
+
+const BoundedRecord = z.core.$constructor<z.ZodRecord, BoundedRecordDef>('BoundedRecord', (record, def) => {
   z.ZodRecord.init(record, def)
   const { parse } = record._zod
   record._zod.parse = (payload, context) => {
     const { value } = payload
-    const isTooLarge = typeof value === 'object' && value !== null && Object.keys(value).length > mostMembers
+    const isTooLarge = typeof value === 'object' && value !== null && Object.keys(value).length > def.most
     if (!isTooLarge) return parse(payload, context)
-    const message = `Must have ${mostMembers} members at most`
+    const message = `Must have ${def.most} members at most`
     payload.issues.push({ code: 'custom', message, input: value, inst: record })
     return payload
   }
@@ -50,7 +74,14 @@ const BoundedRecord = z.core.$constructor<z.ZodRecord, z.core.$ZodRecordDef>('Bo
  * contains.
  */
 export const recordOf = <Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> =>
-  new BoundedRecord({ type: 'record', keyType: z.string(), valueType: value }) as unknown as z.ZodRecord<
+  boundedRecord(value, mostMembers)
+
+/** A record in an answer. */
+export const answerRecordOf = <Value extends z.ZodType>(value: Value): z.ZodRecord<z.ZodString, Value> =>
+  boundedRecord(value, mostAnswerMembers)
+
+const boundedRecord = <Value extends z.ZodType>(value: Value, most: number) =>
+  new BoundedRecord({ type: 'record', keyType: z.string(), valueType: value, most }) as unknown as z.ZodRecord<
     z.ZodString,
     Value
   >

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { readLeniently } from '#client/wire/read-answer.ts'
 import { describeIssues } from '#contract/errors/issues.ts'
-import { ChatCompletionRequest } from '#contract/operations/chat.ts'
-import { EmbeddingRequest } from '#contract/operations/embeddings.ts'
+import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '#contract/operations/chat.ts'
+import { createEmbedding, EmbeddingRequest } from '#contract/operations/embeddings.ts'
+import { ModelList } from '#contract/operations/models.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
-import { mostFaults } from '#contract/schemas.ts'
+import { mostAnswerFaults, mostFaults } from '#contract/schemas.ts'
 
 /** Every schema inside one, and the one itself. */
 function inside(value: unknown, seen = new Set<z.core.$ZodType>()): Set<z.core.$ZodType> {
@@ -25,7 +27,11 @@ const bodies = (operations as readonly Operation[]).flatMap(({ id, request: { bo
   body ? [[id, body] as const] : [],
 )
 
-test.each(bodies)('the lists and records of %s are bounded ones', (_id, body) => {
+const answers = (operations as readonly Operation[]).flatMap(({ id, answer: { json, events } }) =>
+  [json, events].flatMap(schema => (schema ? [[`an answer of ${id}`, schema] as const] : [])),
+)
+
+test.each([...bodies, ...answers])('the lists and records of %s are bounded ones', (_id, body) => {
   const schemas = [...inside(body)]
   expect(schemas.length).toBeGreaterThan(1)
   const unbounded = schemas.filter(schema => {
@@ -34,6 +40,14 @@ test.each(bodies)('the lists and records of %s are bounded ones', (_id, body) =>
     return !schema._zod.traits.has('BoundedRecord') && !(schema.valueType instanceof z.ZodUnknown)
   })
   expect(unbounded).toEqual([])
+})
+
+test.each(answers)('in a union, whose faults count as one, the lists of %s stop early', (_id, answer) => {
+  const unions = [...inside(answer)].filter(schema => schema._zod.traits.has('$ZodUnion'))
+  const inUnions = unions.filter(schema => !schema._zod.traits.has('$ZodDiscriminatedUnion'))
+  for (const schema of inUnions.flatMap(union => [...inside(Object.values(union._zod.def))])) {
+    if (schema instanceof z.ZodArray) expect(schema._zod.def).toMatchObject({ most: mostFaults })
+  }
 })
 
 const zeros = Array(200_000).fill(0)
@@ -59,6 +73,34 @@ test.each<[string, z.ZodType, object]>([
   const answer = describeIssues(error, request)
   expect(answer.issues?.length).toBeGreaterThan(0)
   expect(JSON.stringify(answer).length).toBeLessThan(10_000)
+})
+
+const vectors = createEmbedding.answer.json
+const completion = { id: 'c', object: 'chat.completion', created: 1, model: 'm' }
+const choice = { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'x' } }
+
+test.each<[string, z.ZodType, object]>([
+  ['models', ModelList, { object: 'list', type: 'all', data: zeros }],
+  ['vectors', vectors, { object: 'list', model: 'm', data: zeros, usage: { prompt_tokens: 1, total_tokens: 1 } }],
+  ['choices', ChatCompletion, { ...completion, choices: zeros }],
+  ['choices of an event', ChatCompletionChunk, { ...completion, object: 'chat.completion.chunk', choices: zeros }],
+  [
+    'parts',
+    ChatCompletion,
+    { ...completion, choices: [{ ...choice, message: { role: 'assistant', content: zeros } }] },
+  ],
+])('D13: an answer of two hundred thousand faults has fewer: %s', (_name, schema, answer) => {
+  const { error } = schema.safeParse(answer)
+  expect(count(error?.issues ?? [])).toBeGreaterThan(0)
+  expect(count(error?.issues ?? [])).toBeLessThan(2 * mostAnswerFaults)
+})
+
+test('an answer may have many objects with members that we do not know', () => {
+  const record = { id: 'm', object: 'model', owned_by: 'x', type: 'text', model_spec: { privacy: 'private' } }
+  const data = Array.from({ length: 20_000 }, () => ({ ...record, newer: 1 }))
+  const read = readLeniently(ModelList, { object: 'list', type: 'all', data })
+  expect(read?.data.length).toBe(20_000)
+  expect(read?.data.every(each => !('newer' in each))).toBe(true)
 })
 
 /** With those of the alternatives of unions. */

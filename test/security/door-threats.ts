@@ -168,4 +168,23 @@ export const doorThreats: readonly Threat[] = [
       shown('host/workers/task-thread.test.ts', 'D12: what a package prints on a thread reaches no log'),
     ],
   },
+  {
+    id: 'D13',
+    threat:
+      'an answer of an engine, a node or a service with millions of values, or of wrong ones, that exhausts memory',
+    answer:
+      'it is refused: its values are counted before they are parsed, and a list of wrong values is read no further',
+    shownBy: [
+      shown(
+        'engines/openai/read-answer.test.ts',
+        'D13: an answer of endless choices is none',
+        'D13: an answer of endless numbers is none',
+      ),
+      shown(
+        'contract/bounded-requests.test.ts',
+        'D13: an answer of two hundred thousand faults has fewer: choices',
+        'D13: an answer of two hundred thousand faults has fewer: models',
+      ),
+    ],
+  },
 ]

@@ -1,14 +1,13 @@
 import { bucketOf } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
 import { answerBytes, errorBytes } from '#client/limits.ts'
-import { copiedBody, readBytes } from '#client/wire/body.ts'
+import { copiedBody, jsonInAnswer, readBytes } from '#client/wire/body.ts'
 import { answerHeaders } from '#client/wire/read-answer.ts'
 import type { WireResponse } from '#client/wire/wire.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Clock } from '#contract/time.ts'
 import { wantReceipt } from '#contract/wire/headers.ts'
-import { jsonOf } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
 import { isApproved } from '#toolkit/approval.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -230,9 +229,7 @@ function withReceiptKept(
   const keep = (answer: unknown, comesLater: boolean) =>
     receipts.keep(attempt, operation, { answer: answer as never, headers }, price, { comesLater })
   if (isJsonMediaType(response.headers.get('content-type') ?? undefined))
-    return copiedBody(response, answerBytes, body =>
-      keep(body && (jsonOf(Buffer.from(body).toString()) ?? null), false),
-    )
+    return copiedBody(response, answerBytes, body => keep(body && (jsonInAnswer(body) ?? null), false))
   keep(null, true)
   return response
 }

@@ -1,4 +1,4 @@
-import { jsonDepth } from '#contract/limits.ts'
+import { answerValues, jsonDepth } from '#contract/limits.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { ClientError } from '../client-error.ts'
 import { errorCharacters } from '../limits.ts'
@@ -24,9 +24,13 @@ export async function readBytes(response: WireResponse, maximumBytes: number): P
   return Buffer.concat(pieces)
 }
 
-/** Parses untrusted JSON, bounded in size and depth. `undefined` if it isn't JSON. */
-export async function readJson(response: WireResponse, maximumBytes: number): Promise<unknown> {
-  const parsed = parseJson(new TextDecoder().decode(await readBytes(response, maximumBytes)), jsonDepth)
+/** Parses untrusted JSON, bounded in size, depth and values. */
+export const readJson = async (response: WireResponse, maximumBytes: number): Promise<unknown> =>
+  jsonInAnswer(await readBytes(response, maximumBytes))
+
+/** `undefined` if it isn't JSON, nests too deep or has too many values. */
+export function jsonInAnswer(bytes: Uint8Array): unknown {
+  const parsed = parseJson(new TextDecoder().decode(bytes), jsonDepth, answerValues)
   return parsed.ok ? parsed.value : undefined
 }
 

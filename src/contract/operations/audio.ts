@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ContentViolation, jobFailures, paidModelFailures, readFailures, StandardError } from '../errors/failures.ts'
+import { answerListOf } from '../schemas.ts'
 import { FormBoolean, UploadedFile } from '../wire/form.ts'
 import { defineOperation } from './operation.ts'
 
@@ -92,9 +93,9 @@ export const Transcription = z
     duration: z.number().optional(),
     timestamps: z
       .strictObject({
-        word: z.array(z.strictObject({ word: z.string(), ...span })).optional(),
-        segment: z.array(z.strictObject({ text: z.string(), ...span })).optional(),
-        char: z.array(z.strictObject({ char: z.string(), ...span })).optional(),
+        word: answerListOf(z.strictObject({ word: z.string(), ...span })).optional(),
+        segment: answerListOf(z.strictObject({ text: z.string(), ...span })).optional(),
+        char: answerListOf(z.strictObject({ char: z.string(), ...span })).optional(),
       })
       .optional(),
   })

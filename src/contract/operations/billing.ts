@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { StandardError } from '../errors/failures.ts'
 import { paging } from '../limits.ts'
+import { answerListOf, answerRecordOf } from '../schemas.ts'
 import {
   contentDisposition,
   nextCursor,
@@ -93,7 +94,7 @@ export const getBillingUsage = defineOperation({
   },
   answer: {
     json: z
-      .strictObject({ warningMessage: z.string().optional(), data: z.array(UsageRow), pagination: Pagination })
+      .strictObject({ warningMessage: z.string().optional(), data: answerListOf(UsageRow), pagination: Pagination })
       .meta({ id: 'BillingUsage' }),
     bytes: [csv],
     headers: [paginationLimit, paginationPage, paginationTotal, paginationTotalPages, contentDisposition].map(
@@ -123,7 +124,7 @@ export const getBillingUsageHistory = defineOperation({
   },
   answer: {
     json: z
-      .strictObject({ data: z.array(UsageRow), nextCursor: z.string().nullable() })
+      .strictObject({ data: answerListOf(UsageRow), nextCursor: z.string().nullable() })
       .meta({ id: 'BillingUsageHistory' }),
     bytes: [csv],
     headers: [nextCursor, contentDisposition].map(({ name }) => name),
@@ -134,7 +135,7 @@ export const getBillingUsageHistory = defineOperation({
 const Day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/)
 
 /** Amounts per day of a chart by name, besides `date`: the first millisecond of that day, Unix time. */
-const DailyChart = z.array(z.record(z.string(), z.number()))
+const DailyChart = answerListOf(answerRecordOf(z.number()))
 
 const Totals = { totalUsd: z.number(), totalDiem: z.number(), totalUnits: z.number() }
 
@@ -142,23 +143,23 @@ export const UsageAnalytics = z
   .strictObject({
     /** `7d`, or `2026-01-01 to 2026-01-31`. */
     lookback: z.string(),
-    byDate: z.array(z.strictObject({ date: z.string(), USD: z.number(), DIEM: z.number() })),
-    byModel: z.array(
+    byDate: answerListOf(z.strictObject({ date: z.string(), USD: z.number(), DIEM: z.number() })),
+    byModel: answerListOf(
       z.strictObject({
         modelName: z.string(),
         unitType: z.string(),
         modelType: z.string().nullable(),
         ...Totals,
-        breakdown: z
-          .array(z.strictObject({ type: z.string(), usd: z.number(), diem: z.number(), units: z.number() }))
-          .optional(),
+        breakdown: answerListOf(
+          z.strictObject({ type: z.string(), usd: z.number(), diem: z.number(), units: z.number() }),
+        ).optional(),
       }),
     ),
     byModelDaily: DailyChart,
-    topModels: z.array(z.string()),
-    byKey: z.array(z.strictObject({ apiKeyId: z.string().nullable(), description: z.string(), ...Totals })),
+    topModels: answerListOf(z.string()),
+    byKey: answerListOf(z.strictObject({ apiKeyId: z.string().nullable(), description: z.string(), ...Totals })),
     byKeyDaily: DailyChart,
-    topKeyNames: z.array(z.string()),
+    topKeyNames: answerListOf(z.string()),
   })
   .meta({ id: 'UsageAnalytics' })
 export type UsageAnalytics = z.output<typeof UsageAnalytics>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { callerFailures, StandardError } from '../errors/failures.ts'
+import { answerListOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
 /** Personas for a chat (published contract §6.3, preview). */
@@ -12,7 +13,7 @@ export const CharacterRecord = z
     description: z.string().nullable(),
     author: z.string(),
     modelId: z.string(),
-    tags: z.array(z.string()),
+    tags: answerListOf(z.string()),
     adult: z.boolean(),
     featured: z.boolean(),
     webEnabled: z.boolean(),
@@ -68,7 +69,7 @@ export const CharacterQuery = z.object({
 export type CharacterQuery = z.output<typeof CharacterQuery>
 
 export const CharacterList = z
-  .strictObject({ object: z.literal('list'), data: z.array(CharacterRecord) })
+  .strictObject({ object: z.literal('list'), data: answerListOf(CharacterRecord) })
   .meta({ id: 'Characters' })
 
 export const OneCharacter = z
@@ -78,7 +79,7 @@ export const OneCharacter = z
 export const CharacterReviews = z
   .strictObject({
     object: z.literal('list'),
-    data: z.array(
+    data: answerListOf(
       z.strictObject({
         id: z.string(),
         characterId: z.string(),

@@ -7,7 +7,7 @@ import {
   paidModelFailures,
   StandardError,
 } from '../errors/failures.ts'
-import { listOf } from '../schemas.ts'
+import { answerListOf, listOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 import { ServiceParameters, ServiceParametersEcho } from './service-parameters.ts'
 
@@ -134,10 +134,10 @@ const ChatChoice = z.looseObject({
   stop_reason: z.union([z.string(), z.number()]).nullish(),
   message: z.looseObject({
     role: z.enum(['assistant', 'tool']),
-    content: z.union([z.string(), z.array(z.looseObject({}))]).nullish(),
+    content: z.union([z.string(), listOf(z.looseObject({}))]).nullish(),
     reasoning_content: z.string().nullish(),
-    reasoning_details: z.array(ReasoningDetail).nullish(),
-    tool_calls: z.array(ToolCall).nullish(),
+    reasoning_details: answerListOf(ReasoningDetail).nullish(),
+    tool_calls: answerListOf(ToolCall).nullish(),
   }),
 })
 
@@ -147,7 +147,7 @@ export const ChatCompletion = z
     object: z.literal('chat.completion'),
     created: z.number().int(),
     model: z.string(),
-    choices: z.array(ChatChoice),
+    choices: answerListOf(ChatChoice),
     usage: TokenUsage.optional(),
     cost: Cost.optional(),
     service_parameters: ServiceParametersEcho.optional(),
@@ -162,14 +162,14 @@ export const ChatCompletionChunk = z
     object: z.literal('chat.completion.chunk'),
     created: z.number().int(),
     model: z.string(),
-    choices: z.array(
+    choices: answerListOf(
       z.looseObject({
         index: z.number().int().min(0),
         delta: z.looseObject({
           role: z.string().nullish(),
           content: z.string().nullish(),
           reasoning_content: z.string().nullish(),
-          tool_calls: z.array(ToolCall).nullish(),
+          tool_calls: answerListOf(ToolCall).nullish(),
         }),
         finish_reason: FinishReason.nullish(),
       }),

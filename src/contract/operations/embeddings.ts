@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { paidModelFailures, StandardError } from '../errors/failures.ts'
-import { listOf } from '../schemas.ts'
+import { answerListOf, listOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
 const embeddingInputs = 2_048
@@ -32,12 +32,12 @@ export const Embeddings = z
   .strictObject({
     object: z.literal('list'),
     model: z.string(),
-    data: z.array(
+    data: answerListOf(
       z.strictObject({
         object: z.literal('embedding'),
         index: z.number().int().min(0),
         /** In base64, the bytes of little-endian 32-bit floats. */
-        embedding: z.union([z.array(z.number()), z.string()]),
+        embedding: z.union([listOf(z.number()), z.string()]),
       }),
     ),
     usage: z.strictObject({ prompt_tokens: z.number().int().min(0), total_tokens: z.number().int().min(0) }),

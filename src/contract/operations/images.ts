@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ContentViolation, DetailedError, paidModelFailures, readFailures, StandardError } from '../errors/failures.ts'
-import { listOf } from '../schemas.ts'
+import { answerListOf, listOf } from '../schemas.ts'
 import { FormBoolean, formNumber, UploadedFile } from '../wire/form.ts'
 import { defineOperation } from './operation.ts'
 
@@ -48,7 +48,7 @@ export const GeneratedImages = z
   .strictObject({
     id: z.string(),
     /** Base64. */
-    images: z.array(z.string()),
+    images: answerListOf(z.string()),
     /** Milliseconds. */
     timing: z.strictObject({
       inferenceDuration: z.number(),
@@ -104,7 +104,7 @@ export type SimpleImageRequest = z.output<typeof SimpleImageRequest>
 export const SimpleImages = z
   .strictObject({
     created: z.number().int(),
-    data: z.array(z.union([z.strictObject({ b64_json: z.string() }), z.strictObject({ url: z.string() })])),
+    data: answerListOf(z.union([z.strictObject({ b64_json: z.string() }), z.strictObject({ url: z.string() })])),
   })
   .meta({ id: 'SimpleImages' })
 
@@ -133,7 +133,7 @@ export const listImageStyles = defineOperation({
   limit: 'read',
   request: {},
   answer: {
-    json: z.strictObject({ object: z.literal('list'), data: z.array(z.string()) }).meta({ id: 'ImageStyles' }),
+    json: z.strictObject({ object: z.literal('list'), data: answerListOf(z.string()) }).meta({ id: 'ImageStyles' }),
   },
   failures: readFailures,
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CodedError, DetailedError, PayloadTooLarge, readFailures, StandardError } from '../errors/failures.ts'
-import { closedObject, spelledObject } from '../schemas.ts'
+import { answerListOf, closedObject, spelledObject } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
 /** Keys of an account, managed by one of its ADMIN keys (published contract §11.3). */
@@ -147,7 +147,7 @@ export const listKeys = defineOperation({
   ...shared,
   limit: 'read',
   request: {},
-  answer: { json: z.strictObject({ object: z.literal('list'), data: z.array(ApiKey) }).meta({ id: 'ApiKeys' }) },
+  answer: { json: z.strictObject({ object: z.literal('list'), data: answerListOf(ApiKey) }).meta({ id: 'ApiKeys' }) },
   failures: adminFailures,
 })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { readFailures } from '../errors/failures.ts'
+import { answerListOf, answerRecordOf, listOf, recordOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 import { UpscaleFactor, videoMediaFields } from './video.ts'
 
@@ -21,19 +22,16 @@ const qualityPrices = z.strictObject({ low: Price.optional(), medium: Price.opti
 export const UnitPricing = z.strictObject({
   input: Price.optional(),
   generation: Price.optional(),
-  resolutions: z.record(z.string(), Price).optional(),
-  quality: z.record(z.string(), qualityPrices).optional(),
+  resolutions: recordOf(Price).optional(),
+  quality: recordOf(qualityPrices).optional(),
   upscale: z.strictObject({ '2x': Price, '4x': Price }).optional(),
   inpaint: Price.optional(),
   per_audio_second: Price.optional(),
   per_second: Price.optional(),
   per_thousand_characters: Price.optional(),
-  durations: z
-    .record(
-      z.string(),
-      z.strictObject({ ...Price.shape, min_seconds: z.number().optional(), max_seconds: z.number().optional() }),
-    )
-    .optional(),
+  durations: recordOf(
+    z.strictObject({ ...Price.shape, min_seconds: z.number().optional(), max_seconds: z.number().optional() }),
+  ).optional(),
 })
 
 export const ModelPricing = z.union([TokenPricing, UnitPricing])
@@ -58,7 +56,7 @@ const TextCapabilities = z.strictObject({
   supportsAudioInput: z.boolean(),
   supportsReasoning: z.boolean(),
   supportsReasoningEffort: z.boolean(),
-  reasoningEffortOptions: z.array(ReasoningEffort).optional(),
+  reasoningEffortOptions: listOf(ReasoningEffort).optional(),
   defaultReasoningEffort: ReasoningEffort.optional(),
   supportsResponseSchema: z.boolean(),
   supportsMultipleImages: z.boolean(),
@@ -88,9 +86,9 @@ const Quality = z.enum(['low', 'medium', 'high'])
 
 const imageChoices = {
   promptCharacterLimit: z.number(),
-  resolutions: z.array(z.string()).optional(),
+  resolutions: listOf(z.string()).optional(),
   defaultResolution: z.string().optional(),
-  qualities: z.array(Quality).optional(),
+  qualities: listOf(Quality).optional(),
   defaultQuality: Quality.optional(),
 }
 
@@ -98,30 +96,30 @@ const ImageConstraints = z.strictObject({
   ...imageChoices,
   steps: z.strictObject({ default: z.number(), max: z.number() }),
   widthHeightDivisor: z.number(),
-  aspectRatios: z.array(z.string()).optional(),
+  aspectRatios: listOf(z.string()).optional(),
   defaultAspectRatio: z.string().optional(),
 })
 
 const InpaintConstraints = z.strictObject({
   ...imageChoices,
-  aspectRatios: z.array(z.string()),
+  aspectRatios: listOf(z.string()),
   combineImages: z.boolean(),
   singleImageAspectRatio: z.boolean().optional(),
 })
 
 /** An empty list means that the model does not offer the choice. */
 export const VideoConstraints = z.strictObject({
-  aspect_ratios: z.array(z.string()),
-  resolutions: z.array(z.string()),
-  durations: z.array(z.string()),
+  aspect_ratios: listOf(z.string()),
+  resolutions: listOf(z.string()),
+  durations: listOf(z.string()),
   model_type: z.enum(['image-to-video', 'text-to-video', 'video']),
   audio: z.boolean(),
   audio_configurable: z.boolean(),
   prompt_character_limit: z.number().int().positive().optional(),
   /** The media that it accepts; if absent, an image as its first frame, unless it makes videos from text alone. */
-  media: z.array(z.enum(videoMediaFields)).optional(),
+  media: listOf(z.enum(videoMediaFields)).optional(),
   /** Only for an upscaler, which takes a video but no duration or resolution. */
-  upscale_factors: z.array(UpscaleFactor).min(1).optional(),
+  upscale_factors: listOf(UpscaleFactor).min(1).optional(),
 })
 export type VideoConstraints = z.output<typeof VideoConstraints>
 
@@ -141,11 +139,11 @@ const audioAndEmbeddings = {
   supports_lyrics: z.boolean().optional(),
   lyrics_required: z.boolean().optional(),
   supports_force_instrumental: z.boolean().optional(),
-  voices: z.array(z.string()).optional(),
+  voices: listOf(z.string()).optional(),
   voice_cloning: z
     .strictObject({
       mode: z.enum(['zero_shot', 'persistent']),
-      accepted_formats: z.array(z.string()),
+      accepted_formats: listOf(z.string()),
       min_sample_seconds: z.number(),
       retention_days: z.number(),
     })
@@ -156,11 +154,11 @@ const audioAndEmbeddings = {
   default_speed: z.number().optional(),
   min_speed: z.number().optional(),
   max_speed: z.number().optional(),
-  duration_options: z.array(z.number()).optional(),
+  duration_options: listOf(z.number()).optional(),
   min_duration: z.number().optional(),
   max_duration: z.number().optional(),
   default_duration: z.number().optional(),
-  supported_formats: z.array(z.string()).optional(),
+  supported_formats: listOf(z.string()).optional(),
   default_format: z.string().optional(),
   prompt_character_limit: z.number().optional(),
   min_prompt_length: z.number().optional(),
@@ -175,8 +173,8 @@ const ModelSpec = z.strictObject({
   offline: z.boolean().optional(),
   beta: z.boolean().optional(),
   betaModel: z.boolean().optional(),
-  regionRestrictions: z.array(z.string()).optional(),
-  traits: z.array(z.string()).optional(),
+  regionRestrictions: answerListOf(z.string()).optional(),
+  traits: answerListOf(z.string()).optional(),
   availableContextTokens: z.number().int().min(0).optional(),
   maxCompletionTokens: z.number().int().min(0).optional(),
   capabilities: TextCapabilities.optional(),
@@ -201,7 +199,7 @@ export const ModelRecord = z
 export type ModelRecord = z.output<typeof ModelRecord>
 
 export const ModelList = z
-  .strictObject({ object: z.literal('list'), type: z.string(), data: z.array(ModelRecord) })
+  .strictObject({ object: z.literal('list'), type: z.string(), data: answerListOf(ModelRecord) })
   .meta({ id: 'ModelList' })
 
 export const listModels = defineOperation({
@@ -222,7 +220,7 @@ export const listModels = defineOperation({
 const ModelNames = z.strictObject({
   object: z.literal('list'),
   type: z.enum(modelTypes),
-  data: z.record(z.string(), z.string()),
+  data: answerRecordOf(z.string()),
 })
 
 const byType = z.object({ type: z.enum(modelTypes).default('text') })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { callerFailures } from '../errors/failures.ts'
+import { answerListOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
 /** The canonical source of a caller's limits (brief §4.3, §8.3). */
@@ -12,10 +13,10 @@ export const RateLimits = z
       balances: z.strictObject({ USD: z.number().optional(), DIEM: z.number().optional() }),
       keyExpiration: z.string().nullable(),
       nextEpochBegins: z.string(),
-      rateLimits: z.array(
+      rateLimits: answerListOf(
         z.strictObject({
           apiModelId: z.string().optional(),
-          rateLimits: z.array(z.strictObject({ amount: z.number(), type: z.enum(['RPM', 'RPD', 'TPM']) })),
+          rateLimits: answerListOf(z.strictObject({ amount: z.number(), type: z.enum(['RPM', 'RPD', 'TPM']) })),
         }),
       ),
     }),
@@ -40,7 +41,7 @@ export const getRateLimits = defineOperation({
 export const RateLimitLog = z
   .strictObject({
     object: z.literal('list'),
-    data: z.array(
+    data: answerListOf(
       z.strictObject({
         apiKeyId: z.string(),
         modelId: z.string(),

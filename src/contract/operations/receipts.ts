@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { callerFailures, readFailures, StandardError } from '../errors/failures.ts'
 import { paging } from '../limits.ts'
+import { answerListOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
 /** Signed receipts of charges and refunds: specific to farebox, in addition to the published contract. */
@@ -40,7 +41,7 @@ export const ReceiptClaims = z.object({
   amount_micro_usd: digits,
   /** The same amount, divided by the balance that paid for it, in micro-USD. */
   paid_with: z.object({ usd: digits, diem: digits }),
-  lines: z.array(ReceiptLine),
+  lines: answerListOf(ReceiptLine),
   /** The cost of the lines beyond the amount, which is the service's loss. */
   written_off_micro_usd: digits,
   /** The reason for a refund. */
@@ -56,7 +57,7 @@ const signed = z.string()
 
 export const ReceiptKeys = z
   .strictObject({
-    keys: z.array(
+    keys: answerListOf(
       z.strictObject({
         kty: z.literal('OKP'),
         crv: z.literal('Ed25519'),
@@ -88,7 +89,7 @@ export const getReceiptKeys = defineOperation({
 export const Receipts = z
   .strictObject({
     object: z.literal('list'),
-    data: z.array(z.strictObject({ kind: z.enum(['charge', 'refund']), request: z.string(), receipt: signed })),
+    data: answerListOf(z.strictObject({ kind: z.enum(['charge', 'refund']), request: z.string(), receipt: signed })),
     /** The value of `before` for the next page; null at the end. */
     next: z.string().nullable(),
   })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listOf } from '../schemas.ts'
+import { answerListOf, listOf } from '../schemas.ts'
 import { Cost, chatFailures } from './chat.ts'
 import { defineOperation } from './operation.ts'
 import { ServiceParameters } from './service-parameters.ts'
@@ -105,14 +105,14 @@ const UrlCitation = z.strictObject({
 })
 
 export const OutputItem = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('reasoning'), id: z.string(), summary: z.array(z.string()) }),
+  z.strictObject({ type: z.literal('reasoning'), id: z.string(), summary: answerListOf(z.string()) }),
   z.strictObject({
     type: z.literal('message'),
     id: z.string(),
     status: z.enum(['completed', 'in_progress', 'failed']),
     role: z.literal('assistant'),
-    content: z.array(
-      z.strictObject({ type: z.literal('output_text'), text: z.string(), annotations: z.array(UrlCitation) }),
+    content: answerListOf(
+      z.strictObject({ type: z.literal('output_text'), text: z.string(), annotations: answerListOf(UrlCitation) }),
     ),
   }),
   z.strictObject({
@@ -134,7 +134,7 @@ export const ResponsesAnswer = z
     created_at: z.number().int(),
     model: z.string(),
     status: z.enum(['completed', 'failed', 'in_progress', 'cancelled']),
-    output: z.array(OutputItem),
+    output: answerListOf(OutputItem),
     usage: z
       .strictObject({
         input_tokens: z.number().int().min(0),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { paidFailures, StandardError } from '../errors/failures.ts'
-import { listOf } from '../schemas.ts'
+import { answerListOf, listOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
 /** JSON-RPC of blockchain nodes (brief §1.1, published contract §14). */
@@ -40,7 +40,7 @@ export const RpcResult = z
   .meta({ id: 'RpcResult' })
 export type RpcResult = z.output<typeof RpcResult>
 
-export const RpcNetworks = z.strictObject({ networks: z.array(z.string()) }).meta({ id: 'CryptoRpcNetworks' })
+export const RpcNetworks = z.strictObject({ networks: answerListOf(z.string()) }).meta({ id: 'CryptoRpcNetworks' })
 
 export const listCryptoRpcNetworks = defineOperation({
   id: 'listCryptoRpcNetworks',
@@ -70,6 +70,6 @@ export const cryptoRpcProxy = defineOperation({
     params: z.object({ network: z.string().min(1).max(64) }),
     body: RpcRequest,
   },
-  answer: { json: z.union([RpcResult, z.array(RpcResult)]) },
+  answer: { json: z.union([RpcResult, listOf(RpcResult)]) },
   failures: { ...paidFailures, 415: StandardError },
 })

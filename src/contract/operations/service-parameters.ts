@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerListOf } from '../schemas.ts'
 
 /** Options of a chat request in addition to OpenAI's (brief §2.8). If absent, the default of that table applies. */
 const options = {
@@ -31,16 +32,14 @@ export const ServiceParametersEcho = z
     character_slug: z.string().optional(),
     strip_thinking_response: z.boolean(),
     disable_thinking: z.boolean(),
-    web_search_citations: z
-      .array(
-        z.strictObject({
-          title: z.string(),
-          url: z.string(),
-          content: z.string().optional(),
-          date: z.string().optional(),
-        }),
-      )
-      .optional(),
+    web_search_citations: answerListOf(
+      z.strictObject({
+        title: z.string(),
+        url: z.string(),
+        content: z.string().optional(),
+        date: z.string().optional(),
+      }),
+    ).optional(),
   })
   .meta({ id: 'ServiceParametersEcho' })
 export type ServiceParametersEcho = z.output<typeof ServiceParametersEcho>

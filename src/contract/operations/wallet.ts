@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { callerFailures, StandardError, TopUpError } from '../errors/failures.ts'
 import { paging } from '../limits.ts'
+import { answerListOf } from '../schemas.ts'
 import { TopUpRequired, WalletAddress } from '../wire/payment.ts'
 import { defineOperation } from './operation.ts'
 
@@ -55,7 +56,7 @@ export const WalletTransactions = z
     data: z.strictObject({
       walletAddress: z.string(),
       currentBalance: z.number(),
-      transactions: z.array(WalletTransaction),
+      transactions: answerListOf(WalletTransaction),
       pagination: z.strictObject({ limit: z.number(), offset: z.number(), hasMore: z.boolean() }),
     }),
   })

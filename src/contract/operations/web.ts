@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { paidFailures, StandardError } from '../errors/failures.ts'
+import { answerListOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
 /** Web search, and a page as Markdown (published contract §15). */
@@ -26,7 +27,7 @@ export type WebSearchRequest = z.output<typeof WebSearchRequest>
 export const WebSearchResults = z
   .strictObject({
     query: z.string(),
-    results: z.array(
+    results: answerListOf(
       z.strictObject({
         title: z.string(),
         url: z.string(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerListOf } from '../schemas.ts'
 import { x402Version } from './networks.ts'
 import { PaymentOption } from './payment.ts'
 
@@ -28,7 +29,7 @@ export const DiscoveryRequired = z
     x402Version: z.literal(x402Version),
     error: z.string().optional(),
     resource: Resource,
-    accepts: z.array(PaymentOption),
+    accepts: answerListOf(PaymentOption),
     extensions: z.record(z.string(), z.unknown()).optional(),
     authOptions: z.strictObject({
       apiKey: z.strictObject({ header: z.string(), getKey: z.string(), docs: z.string() }),
@@ -55,8 +56,8 @@ export const WalletCreditRequired = z
     description: z.string().optional(),
     suggestedTopUpUsd: z.number(),
     minimumTopUpUsd: z.number(),
-    supportedTokens: z.array(z.string()),
-    supportedChains: z.array(z.string()),
+    supportedTokens: answerListOf(z.string()),
+    supportedChains: answerListOf(z.string()),
     topUpInstructions: z.strictObject({
       step1: z.string(),
       step2: z.string(),
@@ -69,7 +70,7 @@ export const WalletCreditRequired = z
     }),
     siwxChallenge: z.strictObject({
       info: SignInChallengeInfo,
-      supportedChains: z.array(SignInChain),
+      supportedChains: answerListOf(SignInChain),
       type: z.enum(['eip191', 'eip1271', 'ed25519']).optional(),
     }),
   })
@@ -83,7 +84,7 @@ export const PaymentRequiredHeader = z.object({
   resource: z
     .object({ url: z.string(), description: z.string().optional(), mimeType: z.string().optional() })
     .optional(),
-  accepts: z.array(PaymentOption),
+  accepts: answerListOf(PaymentOption),
   extensions: z.record(z.string(), z.unknown()).optional(),
 })
 export type PaymentRequiredHeader = z.output<typeof PaymentRequiredHeader>

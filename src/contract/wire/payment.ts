@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerListOf } from '../schemas.ts'
 import { x402Version } from './networks.ts'
 
 /**
@@ -24,7 +25,7 @@ export type PaymentOption = z.output<typeof PaymentOption>
 
 /** The 402 of a top-up without a payment (brief §2.2). */
 export const TopUpRequired = z
-  .strictObject({ x402Version: z.literal(x402Version), accepts: z.array(PaymentOption) })
+  .strictObject({ x402Version: z.literal(x402Version), accepts: answerListOf(PaymentOption) })
   .meta({ id: 'X402PaymentRequirements' })
 export type TopUpRequired = z.output<typeof TopUpRequired>
 

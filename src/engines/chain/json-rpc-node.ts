@@ -1,6 +1,8 @@
 import { Agent, request as send } from 'undici'
 import { z } from 'zod'
+import { answerValues } from '#contract/limits.ts'
 import { type RpcCall, RpcResult } from '#contract/operations/rpc.ts'
+import { listOf } from '#contract/schemas.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { bytesWithin, unreachable } from '#host/network.ts'
 import type { ChainNode, NodeCall } from '../ports/engine.ts'
@@ -11,7 +13,7 @@ export interface JsonRpcNodeOptions {
   timeoutMs?: number
 }
 
-const Answers = z.array(RpcResult.extend({ id: z.number().int() }))
+const Answers = listOf(RpcResult.extend({ id: z.number().int() }))
 
 /** The operator's nodes that speak JSON-RPC over HTTP. Redirects are not followed. */
 export class JsonRpcNode implements ChainNode {
@@ -76,7 +78,7 @@ const isAway = (error: unknown): boolean =>
 async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   const bytes = await bytesWithin(body, nodeAnswerBytes)
   if (!bytes) throw new Error('The answer of the node is too large.')
-  const parsed = parseJson(bytes.toString('utf8'), nodeAnswerDepth)
+  const parsed = parseJson(bytes.toString('utf8'), nodeAnswerDepth, answerValues)
   if (!parsed.ok) throw new Error(`The answer of the node ${parsed.reason}.`)
   return parsed.value
 }

@@ -1,19 +1,24 @@
 import { randomUUID } from 'node:crypto'
+import { answerValues } from '#contract/limits.ts'
 import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
 import { parseJson } from '#contract/wire/json.ts'
 
 /** Maximum nesting of an answer's JSON; real ones stay below 20. */
 const answerDepth = 64
 
+/** Maximum number of choices in an answer or event. A caller may ask for 16; each costs time, however little it says. */
+export const mostChoices = 128
+
 /** Parses an engine's answer as an object; null for anything else. */
 export function readObject(text: string): Record<string, unknown> | null {
-  const parsed = parseJson(text, answerDepth)
+  const parsed = parseJson(text, answerDepth, answerValues)
   return parsed.ok && isObject(parsed.value) ? parsed.value : null
 }
 
 /** Parses a complete answer; null if it is invalid, for example without a choice. */
 export function readCompletion(value: Record<string, unknown>, nowSeconds: number): ChatCompletion | null {
   const { choices } = value
+  if (hasTooMany(choices)) return null
   const answer = { ...framed(value, nowSeconds), object: 'chat.completion', choices }
   const completion = isUsual(answer) ? answer : ChatCompletion.safeParse(answer).data
   return completion?.choices.length ? completion : null
@@ -21,12 +26,15 @@ export function readCompletion(value: Record<string, unknown>, nowSeconds: numbe
 
 /** Parses one event of an answer; null if it is invalid. */
 export function readChunk(value: Record<string, unknown>, nowSeconds: number): ChatCompletionChunk | null {
+  if (hasTooMany(value.choices)) return null
   const choices = Array.isArray(value.choices) ? value.choices.map(choice => ({ index: 0, delta: {}, ...choice })) : []
   return (
     ChatCompletionChunk.safeParse({ ...framed(value, nowSeconds), object: 'chat.completion.chunk', choices }).data ??
     null
   )
 }
+
+const hasTooMany = (choices: unknown): boolean => Array.isArray(choices) && choices.length > mostChoices
 
 interface Framed {
   id: string

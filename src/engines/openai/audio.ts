@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { unreadableSpeech } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { type SpeechFormat, speechTypes, type Transcription } from '#contract/operations/audio.ts'
+import { listOf } from '#contract/schemas.ts'
 import { speechBytes } from '../audio/recording.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
@@ -79,13 +80,13 @@ const Answer = z.looseObject({
     .pipe(z.number().min(0))
     .nullish()
     .catch(null),
-  words: z.array(z.object({ word: z.string(), ...span })).nullish(),
-  segments: z.array(z.object({ text: z.string(), ...span })).nullish(),
+  words: listOf(z.object({ word: z.string(), ...span })).nullish(),
+  segments: listOf(z.object({ text: z.string(), ...span })).nullish(),
   // Another service with this API puts them here.
   timestamps: z
     .object({
-      word: z.array(z.object({ word: z.string(), ...span })).nullish(),
-      segment: z.array(z.object({ text: z.string(), ...span })).nullish(),
+      word: listOf(z.object({ word: z.string(), ...span })).nullish(),
+      segment: listOf(z.object({ text: z.string(), ...span })).nullish(),
     })
     .nullish(),
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { listOf } from '#contract/schemas.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
@@ -8,10 +9,10 @@ import { carriesAll, type EmbeddingCall, type EmbeddingEngine, type EmbeddingRes
 const vectorBytes = 64 * 1024 * 1024
 
 /** Numbers, or the bytes of little-endian 32-bit floats; anything else is not a vector. */
-const Vector = z.union([z.array(z.number()).min(1), z.base64().min(1).transform(floatsOf)])
+const Vector = z.union([listOf(z.number()).min(1), z.base64().min(1).transform(floatsOf)])
 
 const Answer = z.looseObject({
-  data: z.array(z.looseObject({ index: z.number().int().min(0).optional(), embedding: Vector })),
+  data: listOf(z.looseObject({ index: z.number().int().min(0).optional(), embedding: Vector })),
   usage: z
     .looseObject({ prompt_tokens: z.number().int().min(0) })
     .nullish()

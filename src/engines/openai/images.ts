@@ -1,5 +1,6 @@
 import { FormData } from 'undici'
 import { z } from 'zod'
+import { listOf } from '#contract/schemas.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
 import type { UpstreamOptions } from '../http/upstream-options.ts'
@@ -9,7 +10,7 @@ import type { EditCall, EditEngine, EditRequest, ImageCall, ImageEngine } from '
 /** Largest answer: four images of some megabytes each, as base64. */
 export const imageAnswerBytes = 64 * 1024 * 1024
 
-const Answer = z.looseObject({ data: z.array(z.looseObject({ b64_json: z.base64().min(1) })).min(1) })
+const Answer = z.looseObject({ data: listOf(z.looseObject({ b64_json: z.base64().min(1) })).min(1) })
 
 /** Any server with OpenAI's image generation API. An image given as an address is not fetched. */
 export class OpenAiImages implements ImageEngine {

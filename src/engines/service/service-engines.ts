@@ -1,6 +1,7 @@
 import { FormData } from 'undici'
 import { z } from 'zod'
 import { isNoPrompt, VideoQueueRequest } from '#contract/operations/video.ts'
+import { listOf } from '#contract/schemas.ts'
 import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolation } from '#contract/wire/headers.ts'
 import { defaultVendor, fromVendor, toVendor, vendorHeader } from '#contract/wire/vendor.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
@@ -111,7 +112,7 @@ export class ServiceTranscription extends OpenAiTranscription {
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-const Answer = z.looseObject({ images: z.array(z.base64().min(1)).min(1) })
+const Answer = z.looseObject({ images: listOf(z.base64().min(1)).min(1) })
 
 /** Another service with this API: its own image route supports every choice that ours does. */
 export class ServiceImages implements ImageEngine {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { answerValues } from '#contract/limits.ts'
 import { ChatCompletion, ChatCompletionChunk } from '#contract/operations/chat.ts'
-import { readCompletion } from '#engines/http/read-answer.ts'
+import { mostChoices, readChunk, readCompletion, readObject } from '#engines/http/read-answer.ts'
 import { ChunkShape } from '#engines/ports/text-chunk.ts'
 
 const value = fc.oneof(
@@ -102,4 +103,22 @@ test.each([
   ['the name of its text elsewhere', { ...said({ content: 'a' }), more: { content: 'a' } }],
 ])('a chunk with %s is read by itself', (_what, chunk) => {
   expect(shapeOf(chunk).shape).toBeNull()
+})
+
+test.each([
+  ['choices', '{"choices":[', '{}', answerValues.values],
+  ['numbers', '{"data":[', '0', answerValues.values],
+  ['members', '{"data":[', '{"a":0}', answerValues.members],
+])('D13: an answer of endless %s is none', (_, start, value, times) => {
+  expect(readObject(`${start}${`${value},`.repeat(times)}${value}]}`)).toBeNull()
+})
+
+const spoken = { role: 'assistant', content: 'x' }
+
+test.each<[kind: string, read: (choices: unknown[]) => unknown, choice: object]>([
+  ['answer', choices => readCompletion({ choices }, 1), { index: 0, finish_reason: 'stop', message: spoken }],
+  ['event', choices => readChunk({ choices }, 1), {}],
+])('D13: an %s with more choices than anyone may ask for is none', (_, read, choice) => {
+  expect(read(Array(mostChoices).fill(choice))).not.toBeNull()
+  expect(read(Array(mostChoices + 1).fill(choice))).toBeNull()
 })
