@@ -8,7 +8,7 @@ import { ModelList } from '#contract/operations/models.ts'
 import type { Operation } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
 import { VideoQueueRequest } from '#contract/operations/video.ts'
-import { mostAnswerFaults, mostFaults } from '#contract/schemas.ts'
+import { anyObject, mostAnswerFaults, mostFaults } from '#contract/schemas.ts'
 
 /** Every schema inside one, and the one itself. */
 function inside(value: unknown, seen = new Set<z.core.$ZodType>()): Set<z.core.$ZodType> {
@@ -37,7 +37,7 @@ test.each([...bodies, ...answers])('the lists and records of %s are bounded ones
   const unbounded = schemas.filter(schema => {
     if (schema instanceof z.ZodArray) return !schema._zod.traits.has('BoundedList')
     if (!(schema instanceof z.ZodRecord)) return false
-    return !schema._zod.traits.has('BoundedRecord') && !(schema.valueType instanceof z.ZodUnknown)
+    return !schema._zod.traits.has(schema.valueType instanceof z.ZodUnknown ? 'OpenRecord' : 'BoundedRecord')
   })
   expect(unbounded).toEqual([])
 })
@@ -48,6 +48,15 @@ test.each(answers)('in a union, whose faults count as one, the lists of %s stop 
   for (const schema of inUnions.flatMap(union => [...inside(Object.values(union._zod.def))])) {
     if (schema instanceof z.ZodArray) expect(schema._zod.def).toMatchObject({ most: mostFaults })
   }
+})
+
+test('an object of anything is taken as it is; all else is refused as by a record', () => {
+  const record = z.record(z.string(), z.unknown())
+  const value = { a: 1, b: [{}], c: null }
+  expect(anyObject().parse(value)).toBe(value)
+  for (const wrong of [[], [1], 'a', 1, true, null, undefined, new Date(0)])
+    expect(anyObject().safeParse(wrong).error?.issues).toEqual(record.safeParse(wrong).error?.issues)
+  expect(z.toJSONSchema(anyObject())).toEqual(z.toJSONSchema(record))
 })
 
 const zeros = Array(200_000).fill(0)

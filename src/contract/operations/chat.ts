@@ -7,7 +7,7 @@ import {
   paidModelFailures,
   StandardError,
 } from '../errors/failures.ts'
-import { answerListOf, listOf } from '../schemas.ts'
+import { answerListOf, anyObject, listOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 import { ServiceParameters, ServiceParametersEcho } from './service-parameters.ts'
 
@@ -187,7 +187,7 @@ const Verbosity = z.enum(['low', 'medium', 'high', 'auto'])
 const ResponseFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
-  z.looseObject({ type: z.literal('json_schema'), json_schema: z.record(z.string(), z.unknown()) }),
+  z.looseObject({ type: z.literal('json_schema'), json_schema: anyObject() }),
 ])
 
 const Tool = z.union([
@@ -197,7 +197,7 @@ const Tool = z.union([
     function: z.looseObject({
       name: z.string().min(1),
       description: z.string().optional(),
-      parameters: z.record(z.string(), z.unknown()).optional(),
+      parameters: anyObject().optional(),
       strict: z.boolean().nullish(),
     }),
   }),
@@ -260,7 +260,7 @@ export const ChatCompletionRequest = z
       .max(10)
       .nullish(),
     include: listOf(z.string()).nullish(),
-    metadata: z.record(z.string(), z.unknown()).nullish(),
+    metadata: anyObject().nullish(),
     store: z.boolean().nullish(),
     user: z.string().nullish(),
     service_parameters: ServiceParameters.optional(),
