@@ -132,6 +132,9 @@ export const bodyValues = {
  */
 export const answerValues = { values: 5_000_000, members: 3_000_000 } as const
 
+/** Maximum length of a vector; no model's is longer. */
+export const mostDimensions = 100_000
+
 /** A page of receipts is smaller, because they are signed while the caller waits. */
 export const paging = {
   transactions: { default: 50, maximum: 100 },

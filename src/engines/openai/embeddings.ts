@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { mostDimensions } from '#contract/limits.ts'
 import { listOf } from '#contract/schemas.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
 import { eventError } from '../http/upstream-error.ts'
@@ -9,7 +10,7 @@ import { carriesAll, type EmbeddingCall, type EmbeddingEngine, type EmbeddingRes
 const vectorBytes = 64 * 1024 * 1024
 
 /** Numbers, or the bytes of little-endian 32-bit floats; anything else is not a vector. */
-const Vector = z.union([listOf(z.number()).min(1), z.base64().min(1).transform(floatsOf)])
+const Vector = z.union([listOf(z.number()).min(1).max(mostDimensions), z.base64().min(1).transform(floatsOf)])
 
 const Answer = z.looseObject({
   data: listOf(z.looseObject({ index: z.number().int().min(0).optional(), embedding: Vector })),
@@ -36,7 +37,7 @@ export class OpenAiEmbeddings implements EmbeddingEngine {
     try {
       const value = await this.#upstream.json({ body, request, signal }, vectorBytes)
       if (value?.error && !value.data) throw eventError(value.error, request)
-      return resultOf(value, countOf(input))
+      return resultOf(value, countOf(input), dimensions)
     } catch (error) {
       throw this.#upstream.known(error, signal)
     }
@@ -49,23 +50,34 @@ export class OpenAiEmbeddings implements EmbeddingEngine {
 
 function floatsOf(base64: string, context: z.RefinementCtx): number[] {
   const bytes = Buffer.from(base64, 'base64')
+  if (bytes.length > mostDimensions * floatBytes) {
+    context.addIssue('are too many')
+    return []
+  }
   const vector = Array.from({ length: bytes.length / floatBytes }, (_, index) => bytes.readFloatLE(index * floatBytes))
   if (bytes.length % floatBytes || !vector.every(Number.isFinite)) context.addIssue('are not 32-bit floats')
   return vector
 }
+
+/** A caller may want the bytes of 32-bit floats, whatever the engine sends. */
+const isFloat = (value: number): boolean => Number.isFinite(Math.fround(value))
 
 const floatBytes = Float32Array.BYTES_PER_ELEMENT
 
 const countOf = (input: EmbeddingCall['input']): number =>
   typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
 
-/** Requires exactly one vector per input, in order; anything else is not what the caller pays for. */
-function resultOf(value: unknown, count: number): EmbeddingResult {
+/**
+ * Requires exactly one vector per input, in order and of the requested length; anything else is not what the caller pays
+ * for.
+ */
+function resultOf(value: unknown, count: number, dimensions: number | undefined): EmbeddingResult {
   const answer = Answer.safeParse(value).data
   const rows = answer?.data.map((row, place) => ({ index: row.index ?? place, vector: row.embedding })) ?? []
   const vectors = rows.sort((one, other) => one.index - other.index).map(({ vector }) => vector)
   const isWhole = rows.length === count && rows.every(({ index }, place) => index === place)
-  if (!answer || !isWhole || vectors.some(vector => vector.length !== vectors[0]?.length)) {
+  const length = dimensions ?? vectors[0]?.length
+  if (!answer || !isWhole || !vectors.every(vector => vector.length === length && vector.every(isFloat))) {
     throw new Error("The engine's answer has no embeddings for this request.")
   }
   return { vectors, promptTokens: answer.usage?.prompt_tokens ?? null }

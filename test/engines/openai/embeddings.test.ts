@@ -17,6 +17,7 @@ const noRequest: Upstream['seen'][number] = { url: '', headers: {}, body: {} }
 
 const row = (index: number, embedding: unknown = [index, 1]) => ({ object: 'embedding', index, embedding })
 const base64 = (vector: number[]) => Buffer.from(Float32Array.from(vector).buffer).toString('base64')
+const endless = base64(Array(100_001).fill(0))
 const usage = { prompt_tokens: 5, total_tokens: 5 }
 
 test('vectors come in the order of their inputs, with the tokens that the server counts', async () => {
@@ -73,12 +74,25 @@ test.each([
   ['half a float', { data: [row(0), row(1, base64([1, 2]).slice(0, 8))], usage }],
   ['floats that are no numbers', { data: [row(0), row(1, base64([1, Number.NaN]))], usage }],
   ['more floats than the other vector has', { data: [row(0), row(1, base64([1, 2, 3]))], usage }],
+  ['numbers beyond 32-bit floats', { data: [row(0), row(1, [1, 1e300])], usage }],
+  ['more floats than any model has', { data: [0, 1].map(index => row(index, endless)), usage }],
+  ['more numbers than any model has', { data: [0, 1].map(index => row(index, Array(100_001).fill(0))), usage }],
   ['no list', { data: {}, usage }],
   ['a list', [row(0), row(1)]],
   ['no JSON', 'vectors'],
 ])('%s is not sold', async (_name, answer) => {
   const [engine] = await engineFor(asJson(answer))
   await expect(engine.embed(call())).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })
+})
+
+test.each<[dimensions: number, isSold: boolean]>([
+  [2, true],
+  [1, false],
+  [3, false],
+])('vectors of two dimensions, where %i were requested, are sold: %s', async (dimensions, isSold) => {
+  const [engine] = await engineFor(asJson({ data: [row(0), row(1)], usage }))
+  const result = await engine.embed(call({ dimensions })).catch(error => error.kind)
+  expect(result === 'INFERENCE_FAILED').toBe(!isSold)
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { textTiers } from '#contract/limits.ts'
+import { mostDimensions, textTiers } from '#contract/limits.ts'
 import { ModelRecord } from '#contract/operations/models.ts'
 import { pooledChat, pooledEmbeddings } from '#engines/upstreams/pooled-engines.ts'
 import { probeTokens } from '#engines/upstreams/upstream.ts'
@@ -74,7 +74,7 @@ export const textKind = defineModelKind({
 export const embeddingKind = defineModelKind({
   type: 'embedding',
   shape: {
-    dimensions: count(1, 100_000),
+    dimensions: count(1, mostDimensions),
     hasDimensions: z.boolean().default(false),
     maximumInputTokens: count(1, 10_000_000).default(8_192),
     price: z.strictObject({ inputPerMillionUsd: PerMillionUsd }),
