@@ -144,6 +144,21 @@ export const otherThreats: readonly Threat[] = [
     ],
   },
   {
+    id: 'A13',
+    threat: 'sign-ins of ever new wallets from a blocked address, to keep the processor busy with signatures',
+    answer: '429, and no signature is verified; only a wallet with an account can still sign in from there',
+    shownBy: [
+      shown(
+        'access/identity/identify.test.ts',
+        'A13: of an unknown wallet at a blocked address, no signature is verified and no nonce used up',
+      ),
+      shown(
+        'service/wallet-rules.test.ts',
+        'A13: wallets that never paid count by address, so that new wallets do not escape the block',
+      ),
+    ],
+  },
+  {
     id: 'S1',
     threat: 'more simultaneous calls than the credit covers',
     answer: 'only as many run as the credit covers',

@@ -134,7 +134,7 @@ describe('wallets through the front door', () => {
     expect(paymentRequired.parse(response.headers.get('payment-required') ?? '')?.accepts).toEqual([])
   })
 
-  test('wallets that never paid count by address, so that new wallets do not escape the block', async () => {
+  test('A13: wallets that never paid count by address, so that new wallets do not escape the block', async () => {
     const blocked = await openService()
     const ask = async (wallet: TestWallet) =>
       blocked.request('/api/v1/chat/completions', {

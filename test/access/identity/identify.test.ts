@@ -236,7 +236,7 @@ describe.each(wallets)('§5.2 sign-in by %s', (_network, makeWallet, chain) => {
     expect(await signIn(await wallet.header(same))).toMatchObject({ kind: 'wallet' })
   })
 
-  test('of an unknown wallet at a blocked address, no signature is verified and no nonce used up', async () => {
+  test('A13: of an unknown wallet at a blocked address, no signature is verified and no nonce used up', async () => {
     const blocked = new Error('blocked')
     const atBlockedAddress = (value: string) =>
       identity.identify(
