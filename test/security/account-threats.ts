@@ -20,7 +20,7 @@ export const accountThreats: readonly Threat[] = [
     shownBy: [
       attacks(
         'C2: a caller that guesses keys or sessions must wait, even with the right key',
-        'C2: one account signs in twenty times a minute, and another one still does',
+        'C2: one key signs in twenty times a minute, and another one still does',
         'C2: a session that asks for too much waits',
       ),
     ],

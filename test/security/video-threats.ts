@@ -100,7 +100,7 @@ export const videoThreats: readonly Threat[] = [
       shown(
         'service/jobs/job-places.test.ts',
         'V10: jobs of another customer, or of another model, begin although one customer’s fill a slow engine',
-        'a process follows small requests alone, once all are large',
+        'small requests alone, once all are large',
       ),
     ],
   },
