@@ -13,7 +13,7 @@ export function withChromium(name: string, tests: (browser: () => Browser) => vo
   describe(name, { tags: ['chromium'] }, () => {
     let browser: Browser | undefined
     beforeAll(async () => {
-      if (program === null) throw new Error('There is no chromium in the PATH.')
+      if (program === null) throw new Error('There is no Chromium in the PATH.')
       browser = await chromium.launch({ executablePath: program, args: launchArguments, timeout: startTimeoutMs })
     }, startTimeoutMs)
     afterAll(async () => browser?.close(), startTimeoutMs)

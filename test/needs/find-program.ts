@@ -23,4 +23,5 @@ export function findPostgres(): string | null {
 
 export const findValkey = (): string | null => findProgram('valkey-server', 'redis-server')
 
-export const findChromium = (): string | null => findProgram('chromium', 'chromium-browser')
+/** The one without windows takes three fifths of the processor time of the whole browser, in the same tests. */
+export const findChromium = (): string | null => findProgram('chromium-headless-shell', 'chromium', 'chromium-browser')

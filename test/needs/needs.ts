@@ -54,7 +54,7 @@ export const needs = {
   prometheus: program('Prometheus', 'promtool', 'prometheus'),
   'redis-cli': program('redis-cli', 'redis-cli', 'redis-tools'),
   openssl: program('openssl', 'openssl', 'openssl'),
-  chromium: { what: 'Chromium', isHere: () => findChromium() !== null, debian: ['chromium'] },
+  chromium: { what: 'Chromium', isHere: () => findChromium() !== null, debian: ['chromium-headless-shell'] },
   pocketsphinx: program('PocketSphinx', 'pocketsphinx_continuous', 'pocketsphinx', 'pocketsphinx-en-us'),
   mounts: { what: 'root’s right to mount a disk of memory', isHere: mayMount },
   cc: program('a C compiler', 'cc', 'gcc', 'libc6-dev'),
