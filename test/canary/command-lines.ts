@@ -6,8 +6,17 @@ import { canaryIn } from './search.ts'
 /** A program of Node takes longer than this to start and end. */
 const sampleMs = 50
 
+/** A process has its own line a moment after it was forked; from then on few change it, and slowly. */
+const youngReads = 20
+const oldEvery = 40
+
+interface Known {
+  line: string
+  reads: number
+}
+
 const parents = new Map<string, string | null>()
-const lines = new Map<string, string>()
+const lines = new Map<string, Known>()
 
 function read(path: string): Buffer | null {
   try {
@@ -42,10 +51,12 @@ function sample(): void {
   for (const gone of lines.keys()) if (!present.has(gone)) lines.delete(gone)
   for (const pid of pids) {
     if (!isOurs(pid)) continue
+    const known = lines.get(pid)
+    if (known && ++known.reads > youngReads && known.reads % oldEvery > 0) continue
     const bytes = read(`/proc/${pid}/cmdline`)
     const line = bytes?.toString('latin1')
-    if (!bytes || line === undefined || lines.get(pid) === line) continue
-    lines.set(pid, line)
+    if (!bytes || line === undefined || known?.line === line) continue
+    lines.set(pid, { line, reads: known?.reads ?? 0 })
     const found = canaryIn(bytes)
     if (found !== null) parentPort?.postMessage(`The command line of a ${line.split('\0')[0]} holds ${found}.`)
   }
