@@ -3,13 +3,11 @@ import { once } from 'node:events'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterEach, expect, test } from 'vitest'
+import { launcher } from '../build/built-product.ts'
 import { runCommand } from '../cli/run-command.ts'
 import { temporaryFolder } from './open-agent.ts'
-
-const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -15,7 +15,7 @@ export async function copyBuiltPackage(dist: string): Promise<void> {
   await cp(await builtPackage(), dist, { recursive: true })
 }
 
-async function builtPackage(): Promise<string> {
+export async function builtPackage(): Promise<string> {
   const runFolder = process.env[runFolderVariable]
   if (!runFolder) throw new Error('Every run of tests has a folder.')
   const built = join(runFolder, 'built-package')

@@ -11,6 +11,7 @@ import { audit } from '#ledger/audit/audit.ts'
 import { openStore } from '#ledger/store/open-store.ts'
 import type { Op, Unit } from '#ledger/store/units.ts'
 import { uuidV7Floor } from '#ledger/store/uuid-v7.ts'
+import { launcher } from '../build/built-product.ts'
 import { account, capture, grant, hold, lease, mustCommit } from '../ledger/store/sample-ops.ts'
 import { withPostgres } from '../postgres/with-postgres.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -22,8 +23,6 @@ beforeEach(async () => {
   root = temporaryFolder('compact')
   await folderSecrets(dataFolder(root))
 })
-
-const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 
 /** The middle of the month that was so many months ago. */
 function monthsAgo(months: number): number {

@@ -1,18 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { createKeyFile } from '#wallet/keys/key-file.ts'
 import { temporaryFolder } from '../agent/open-agent.ts'
 import { payTo, pretendService, walletKey } from '../agent/pretend-service.ts'
+import { launcher } from '../build/built-product.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { localServer } from '../local-server.ts'
 import { runCommand } from './run-command.ts'
-
-const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
 
 const closing = closedAfterEach()
 

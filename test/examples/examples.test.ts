@@ -8,7 +8,8 @@ import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { copyBuiltPackage } from '../build/built-package.ts'
-import { farebox, launcher, type SpawnedUp, spawnUp } from '../journeys/spawned-up.ts'
+import { launcher } from '../build/built-product.ts'
+import { farebox, type SpawnedUp, spawnUp } from '../journeys/spawned-up.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 /** What the examples import beside farebox, as a user's project has it. */

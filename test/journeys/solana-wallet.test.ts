@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { solanaNetwork } from '#contract/wire/networks.ts'
 import { askChain } from '#local/chain/process.ts'
 import { type LocalSolanaKeys, loadLocalKeys, loadLocalSolanaKeys } from '#local/keys.ts'
-import { launcher, type SpawnedUp, spawnUp } from './spawned-up.ts'
+import { launcher } from '../build/built-product.ts'
+import { type SpawnedUp, spawnUp } from './spawned-up.ts'
 
 let up: SpawnedUp
 let rpcUrl: string

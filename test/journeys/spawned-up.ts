@@ -4,8 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-
-export const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
+import { launcher } from '../build/built-product.ts'
 
 /** One line of `farebox up --json`. */
 export interface UpLine {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { launcher } from './spawned-up.ts'
+import { launcher } from '../build/built-product.ts'
 
 let folder: string
 beforeEach(async () => {

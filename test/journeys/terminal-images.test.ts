@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { terminalColumns, terminalImage, textOfImage } from '../../scripts/terminal-image.ts'
-import { launcher } from './spawned-up.ts'
 
+const launcher = join(import.meta.dirname, '..', '..', 'bin', 'farebox.mjs')
 const imagesFolder = new URL('../../docs/images/', import.meta.url)
 
 let home: string

@@ -5,8 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { launcher } from '../build/built-product.ts'
 import { assistant } from './conversation.ts'
-import { launcher, type SpawnedUp, spawnUp } from './spawned-up.ts'
+import { type SpawnedUp, spawnUp } from './spawned-up.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 

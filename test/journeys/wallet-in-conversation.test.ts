@@ -5,8 +5,9 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { launcher } from '../build/built-product.ts'
 import { assistant, browser } from './conversation.ts'
-import { launcher, type SpawnedUp, spawnUp } from './spawned-up.ts'
+import { type SpawnedUp, spawnUp } from './spawned-up.ts'
 
 const chat = { name: 'chat', arguments: { model: 'demo-chat', prompt: 'Say hello', max_tokens: 20 } }
 const textOf = (result: unknown) => JSON.stringify((result as { content: unknown }).content)

@@ -5,9 +5,9 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../agent/open-agent.ts'
+import { launcher } from '../build/built-product.ts'
 import { eras } from './connect.ts'
 
-const launcher = fileURLToPath(new URL('../../bin/farebox.mjs', import.meta.url))
 const noRoute = pathToFileURL(fileURLToPath(new URL('./no-route.ts', import.meta.url))).href
 
 /** What prompts cannot do without. */

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { exportKeyFile } from '#wallet/keys/key-file.ts'
 import { payTo, pretendService } from '../agent/pretend-service.ts'
-import { launcher } from '../journeys/spawned-up.ts'
+import { launcher } from '../build/built-product.ts'
 import { temporaryFolder } from '../wallet/sample-wallet.ts'
 
 /** Keys pass through every command that meets them, and are found nowhere but in their own file. */

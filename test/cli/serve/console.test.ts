@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, expect, test, vi } from 'vitest'
+import { launcher } from '../../build/built-product.ts'
 import { type SpawnedServe, spawnServe } from './spawned-serve.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'farebox.mjs')
 const run = promisify(execFile)
 
 let served: SpawnedServe | null = null

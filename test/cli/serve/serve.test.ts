@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
+import { launcher } from '../../build/built-product.ts'
 import { chunk, event, finish, type Upstream, upstream } from '../../engines/openai/upstream.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
 import { runCommand } from '../run-command.ts'
@@ -12,8 +13,6 @@ import { createKeyIn } from './created-key.ts'
 import { spawnServe } from './spawned-serve.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
-
-const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'farebox.mjs')
 
 let folder: string
 beforeAll(() => {

@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { launcher } from '../../build/built-product.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
-
-const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'farebox.mjs')
 
 export interface SpawnedServe {
   baseUrl: string

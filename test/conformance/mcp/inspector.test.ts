@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { printTools } from '#mcp/listing.ts'
+import { launcher } from '../../build/built-product.ts'
 import { type Product, spawnProduct } from './spawn-product.ts'
 
 const program = join(
   import.meta.dirname,
   '../../../node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
 )
-const launcher = join(import.meta.dirname, '../../../bin/farebox.mjs')
-
 const { listing } = printTools()
 const eras = ['legacy', 'modern'] as const
 const transports = ['stdio', 'HTTP'] as const

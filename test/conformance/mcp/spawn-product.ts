@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
+import { launcher } from '../../build/built-product.ts'
 
-const launcher = join(import.meta.dirname, '../../../bin/farebox.mjs')
 const Ready = z.object({ url: z.url(), tokenFile: z.string() })
 
 export interface Product {
