@@ -230,7 +230,7 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     const made = await run(source, 'keys', 'create', '--usd', '2', '--data', root)
     expect(made.code).toBe(0)
     const listed = await run(source, 'keys', 'list', '--data', root)
-    expect(listed.stdout).toMatch(/^\S+ {2}fb_\S{6}… {2}customer:\S+ {2}made \S+ {2}active {2}""\n$/)
+    expect(listed.stdout).toMatch(/^\S+ {2}fb_\S{6}… {2}customer:\S+ {2}created \S+ {2}active {2}""\n$/)
     expect((await run(source, 'keys', 'revoke', listed.stdout.split(' ')[0] ?? '', '--data', root)).code).toBe(0)
     const audited = await run(source, 'ledger', 'audit', '--data', root)
     expect([audited.code, audited.stdout]).toEqual([0, expect.stringContaining('The ledger adds up.')])
