@@ -103,8 +103,13 @@ async function signIn({ data }: Prepared): Promise<Ask> {
   const cookie = (begun.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   const { key } = (await begun.json()) as { key: string }
   const session = { origin, cookie, 'farebox-page-key': key }
-  return async ({ path, input }, time) => {
-    await (await posted(`${origin}${path}`, input(time), session)).arrayBuffer()
+  const nexts = new Map<Question, string | null>()
+  return async (question, time) => {
+    const after = nexts.get(question)
+    const input = { ...question.input(time), ...(after ? { after } : {}) }
+    const answer = await posted(`${origin}${question.path}`, input, session)
+    if (question.isPaged) nexts.set(question, ((await answer.json()) as { next: string | null }).next)
+    else await answer.arrayBuffer()
   }
 }
 

@@ -7,6 +7,8 @@ export interface Question {
   name: string
   path: string
   input(time: number): object
+  /** Each time asks for the page after that of the time before. */
+  isPaged?: true
 }
 
 const days = 30
@@ -23,16 +25,20 @@ export function questionsOf(accounts: readonly string[], entries: number): reado
   const of = (page: string, name: string, operation: string, input: Question['input'] = () => ({})): Question => ({
     ...{ page, name: `${page}: ${name}`, path: `/api/operator/${operation}`, input },
   })
+  const paged = (page: string, name: string, operation: string, input: object): Question => ({
+    ...of(page, name, operation, () => input),
+    isPaged: true,
+  })
   const plain = (page: string, name: string, path: string): Question => ({ page, name, path, input: () => ({}) })
   return [
     of('overview', 'today', 'overview', () => ({ from: day(0) })),
     of('overview', '7 days', 'overview', () => ({ from: day(6) })),
     of('overview', '30 days', 'overview', () => ({ from: day(29) })),
     plain('overview', 'overview: live', '/api/live'),
-    of('customers', 'newest', 'customers', time => ({ after: `${place(time)}` })),
-    of('customers', 'by name', 'customers', time => ({ sort: 'name', order: 'up', after: `${place(time)}` })),
-    of('customers', 'by balance', 'customers', time => ({ sort: 'balance', after: `${place(time)}` })),
-    of('customers', 'by charges', 'customers', time => ({ sort: 'charged', after: `${place(time)}` })),
+    paged('customers', 'newest', 'customers', {}),
+    paged('customers', 'by name', 'customers', { sort: 'name', order: 'up' }),
+    paged('customers', 'by balance', 'customers', { sort: 'balance' }),
+    paged('customers', 'by charges', 'customers', { sort: 'charged' }),
     of('customers', 'search', 'customers', time => ({ search: `customer ${place(time)}` })),
     of('customers', 'suspended', 'customers', () => ({ state: 'suspended' })),
     of('customer', 'by id', 'customer', time => ({ customer: customer(time) })),
