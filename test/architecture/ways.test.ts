@@ -1,7 +1,7 @@
 /** Which of our files a call passes through; `docs/architecture.md` lists what is found here. */
 import { createHook, executionAsyncId } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
 import { pooledChat } from '#engines/upstreams/pooled-engines.ts'
@@ -35,6 +35,10 @@ const seen = vi.hoisted(() => {
     },
   }
 })
+// The modules of files before this one have the packages themselves, and those after it shall have them too.
+vi.hoisted(() => vi.resetModules())
+afterAll(() => void vi.resetModules())
+
 const hook = createHook({
   init: id => void seen.made.set(id, { by: executionAsyncId(), where: new Error('made here') }),
 })
