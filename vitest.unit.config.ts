@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { mergeConfig } from 'vitest/config'
 import { unitTests } from './test/layers.ts'
+import LongestFirst from './test/longest-first.ts'
 import all from './vitest.config.ts'
 
 /** `npm test`: what stays in one process. The files share one too: loading the modules anew for each takes longer than they. */
@@ -10,6 +11,7 @@ export default mergeConfig(
   {
     test: {
       include: unitTests,
+      sequence: { sequencer: LongestFirst },
       isolate: false,
       maxWorkers: availableParallelism() + 1,
       setupFiles: ['test/writer-in-process.ts'],

@@ -2,11 +2,21 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The slowest test files, the slowest first. A file that is missing here only runs later. */
 const longest = [
+  // Of the unit layer.
+  'operator/queries/operator',
+  'operator/console/console-matrix',
+  'service/charge-unknown',
+  'account/account-api',
+  'agent/refusals-of-others',
+  'ledger/store/sqlite',
+  'architecture',
+  // Of the integration layer.
   'cli/serve/shared-media',
   'bench/short-runs',
+  'media/bucket-media-store',
+  'build/package',
   'browser/console',
   'browser/account-wallet-top-up',
-  'media/bucket-media-store',
   'cli/serve/workers',
   'browser/misuse',
   'conformance/mcp/conformance',
@@ -15,7 +25,6 @@ const longest = [
   'faults/sim/sim',
   'browser/wallet-page-states',
   'browser/account',
-  'build/package',
   'faults/sim/open-calls',
   'faults/twins/twins',
   'docs/start',
