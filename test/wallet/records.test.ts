@@ -166,7 +166,7 @@ function recordsContract(openStore: OpenTestStore): void {
     })
     await records.decide(nowMs =>
       change(
-        'INSERT INTO top_up_lease (one, token, owner, expires_at_ms) VALUES (1, ?, ?, ?)',
+        'INSERT INTO top_up_lease ("only", token, owner, expires_at_ms) VALUES (1, ?, ?, ?)',
         'turn_x',
         owner,
         nowMs + 30_000,

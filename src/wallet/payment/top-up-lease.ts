@@ -60,8 +60,8 @@ function* tryTake(token: string, nowMs: number): Work<{ isTaken: boolean; atMs: 
   const held = yield* first('SELECT owner, expires_at_ms FROM top_up_lease')
   if (held && Number(held.expires_at_ms) > nowMs && mayRun(String(held.owner))) return { isTaken: false, atMs: nowMs }
   yield* change(
-    `INSERT INTO top_up_lease (one, token, owner, expires_at_ms) VALUES (1, ?, ?, ?)
-     ON CONFLICT (one) DO UPDATE
+    `INSERT INTO top_up_lease ("only", token, owner, expires_at_ms) VALUES (1, ?, ?, ?)
+     ON CONFLICT ("only") DO UPDATE
      SET token = excluded.token, owner = excluded.owner, expires_at_ms = excluded.expires_at_ms`,
     ...[token, thisOwner(), nowMs + leaseMs],
   )

@@ -38,7 +38,7 @@ const journalTables = ({ int64, strict, newId }: Dialect): string => `
 
   -- At most one row: the process that may top up, until its lease expires.
   CREATE TABLE top_up_lease (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
+    "only" INTEGER PRIMARY KEY CHECK ("only" = 1),
     token TEXT NOT NULL,
     owner TEXT NOT NULL,
     expires_at_ms ${int64} NOT NULL
