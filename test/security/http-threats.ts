@@ -60,7 +60,7 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G5',
-    threat: 'JSON nested a million levels deep, or with a million values',
+    threat: 'JSON nested a million levels deep, or with more than 50,000 values (320,000 for embeddings)',
     answer: '400 at every operation, before an object is built from it',
     shownBy: [
       shown(
