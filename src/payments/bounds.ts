@@ -45,6 +45,12 @@ export const receiptTimeoutMs = 10_000
 export const receiptPollMs = 100
 
 /**
+ * Every how many of these checks to see whether another process of the same key has replaced the transaction: each
+ * second.
+ */
+export const replacementLooks = 10
+
+/**
  * How often the chain is checked for a transfer that was just sent or settled; a node may be a block behind another.
  */
 export const landingLooks = 10

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Abi, TransactionSerializable } from 'viem'
+import type { Abi, TransactionReceipt, TransactionSerializable } from 'viem'
 import { type Clock, systemClock } from '#contract/time.ts'
 import {
   feesPerHourWei,
   receiptPollMs,
-  receiptTimeoutMs,
+  replacementLooks,
   rpcRetries,
   rpcTimeoutMs,
   sendInTurnMs,
@@ -37,9 +37,10 @@ export interface ContractCall {
  */
 export interface SendAttempt {
   transaction: Hex | null
+  /** Its number among the transactions of the key. */
+  number: number | null
   /**
-   * Set if an earlier attempt found its number taken: by another sender, or by the same transaction on a node that
-   * lags.
+   * Set if an earlier attempt lost its number: to another sender, or to the same transaction on a node that lags.
    */
   mayHaveLanded: boolean
   /** Set if it was certainly not sent; `words` are for the operator. */
@@ -48,8 +49,12 @@ export interface SendAttempt {
   fee: CountedFee | null
 }
 
+/** `replaced`: a block has another transaction of the key under its number, so it can no longer land. */
+export type Outcome = 'succeeded' | 'failed' | 'replaced'
+
 export const newAttempt = (): SendAttempt => ({
   transaction: null,
+  number: null,
   mayHaveLanded: false,
   unsent: null,
   fee: null,
@@ -85,9 +90,7 @@ export class EvmSender {
     this.#account = accounts.privateKeyToAccount(key)
     this.address = this.#account.address
     const transport = viem.http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries })
-    this.client = viem
-      .createWalletClient({ account: this.#account, chain, transport, pollingInterval: receiptPollMs })
-      .extend(viem.publicActions)
+    this.client = viem.createWalletClient({ account: this.#account, chain, transport }).extend(viem.publicActions)
   }
 
   /** Whether the hourly fee cap has room for one more transaction. */
@@ -107,11 +110,48 @@ export class EvmSender {
     return this.#sends.run(() => this.#sendInTurn(prepared, attempt))
   }
 
-  /** Whether it was mined without failing. Rejects if that is not known within `receiptTimeoutMs`. */
-  async hasSucceeded(hash: Hex, attempt: SendAttempt): Promise<boolean> {
-    const receipt = await this.client.waitForTransactionReceipt({ hash, timeout: receiptTimeoutMs })
-    attempt.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice)
-    return receipt.status === 'success'
+  /**
+   * What became of the transaction that `send` sent. Rejects if that is not known when `until` has passed, in the time
+   * of `performance.now`.
+   */
+  async outcomeOf(attempt: SendAttempt, until: number): Promise<Outcome> {
+    for (let look = 1, lost = 0; ; look++) {
+      // The count comes first: if it has passed the number, a transaction that landed has its receipt by now.
+      if (look % replacementLooks === 0) lost = (await this.#isNumberUsed(attempt)) ? lost + 1 : 0
+      const receipt = await this.#receiptOf(attempt)
+      if (receipt) {
+        attempt.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice)
+        return receipt.status === 'success' ? 'succeeded' : 'failed'
+      }
+      // Twice, because one of several nodes behind an address may have the block and the next one not yet.
+      if (lost === 2) {
+        this.#loseNumber(attempt)
+        return 'replaced'
+      }
+      if (performance.now() >= until) throw new Error('The transaction is in no block yet.')
+      await sleep(receiptPollMs)
+    }
+  }
+
+  /** Whether a block has a transaction of the key with this number: this one, or one that replaced it. */
+  async #isNumberUsed({ number }: SendAttempt): Promise<boolean> {
+    return number !== null && (await this.client.getTransactionCount({ address: this.address })) > number
+  }
+
+  async #receiptOf({ transaction }: SendAttempt): Promise<TransactionReceipt | null> {
+    if (!transaction) return null
+    try {
+      return await this.client.getTransactionReceipt({ hash: transaction })
+    } catch (error) {
+      if (error instanceof this.#viem.TransactionReceiptNotFoundError) return null
+      throw error
+    }
+  }
+
+  #loseNumber(attempt: SendAttempt): void {
+    attempt.mayHaveLanded = true
+    attempt.transaction = null
+    attempt.fee?.correct(0n)
   }
 
   /** Other processes may send with the same key; if one has taken the number, a new one is read. */
@@ -134,14 +174,13 @@ export class EvmSender {
     const signed = await this.#account.signTransaction(request as TransactionSerializable)
     const transaction = this.#viem.keccak256(signed)
     attempt.transaction = transaction
+    attempt.number = nonce
     try {
       await this.#broadcast(signed, attempt)
       return transaction
     } catch (error) {
       if (!isNumberTaken(error) || (await this.#isKnown(transaction))) throw error
-      attempt.mayHaveLanded = true
-      attempt.transaction = null
-      attempt.fee?.correct(0n)
+      this.#loseNumber(attempt)
       return null
     }
   }

@@ -1,6 +1,6 @@
 import { x402Version } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
-import { settlementGas, settlementsInReserve, walletSettlementGas } from '../bounds.ts'
+import { receiptTimeoutMs, settlementGas, settlementsInReserve, walletSettlementGas } from '../bounds.ts'
 import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '../facilitators/rail.ts'
 import { ChainUnavailable, failureWords, type PaymentReason } from '../payment/payment.ts'
 import { EvmSignatures, offerProblem } from './evm-checks.ts'
@@ -133,11 +133,19 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
   async settle(payment: EvmPayment): Promise<Settlement> {
     if (!isToPayee(payment)) return { state: 'unsent', why: 'The payment is to another payee.' }
     const attempt = newAttempt()
+    const until = performance.now() + receiptTimeoutMs
     try {
-      const transaction = await this.#sender.send(this.#transferOf(payment), this.#gasAtMost, attempt)
-      if (await this.#sender.hasSucceeded(transaction, attempt)) return { state: 'settled', transaction }
-      // The failed transaction may have come second, after the transfer that used the nonce.
-      return attempt.mayHaveLanded ? { state: 'sent', transaction } : { state: 'refused', reason: 'simulation_failed' }
+      for (;;) {
+        const transaction = await this.#sender.send(this.#transferOf(payment), this.#gasAtMost, attempt)
+        const outcome = await this.#sender.outcomeOf(attempt, until)
+        if (outcome === 'succeeded') return { state: 'settled', transaction }
+        // A transaction that was replaced is sent again: at worst both land, and the token takes only one of them.
+        if (outcome === 'replaced') continue
+        // The failed transaction may have come second, after the transfer that used the nonce.
+        return attempt.mayHaveLanded
+          ? { state: 'sent', transaction }
+          : { state: 'refused', reason: 'simulation_failed' }
+      }
     } catch (error) {
       if (attempt.transaction) return { state: 'sent', transaction: attempt.transaction }
       if (attempt.unsent?.by === 'token') return { state: 'refused', reason: await this.#reasonOf(payment, error) }
