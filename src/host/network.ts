@@ -1,3 +1,5 @@
+import { BodyPieces } from '#contract/wire/body-pieces.ts'
+
 /**
  * Error codes of connections that were never established, so that no byte of a request was sent. TLS has its own codes.
  */
@@ -16,17 +18,15 @@ export const unreachable: ReadonlySet<string> = new Set([
  * called with each piece, and may throw to refuse it.
  */
 export async function bytesWithin(
-  body: AsyncIterable<Uint8Array>,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   mostBytes: number,
   arrived: (bytes: number) => void = () => undefined,
 ): Promise<Buffer | null> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
+  const pieces = new BodyPieces()
   for await (const piece of body) {
-    bytes += piece.byteLength
-    if (bytes > mostBytes) return null
+    if (pieces.bytes + piece.byteLength > mostBytes) return null
     arrived(piece.byteLength)
-    pieces.push(piece)
+    pieces.add(piece)
   }
-  return Buffer.concat(pieces)
+  return pieces.whole()
 }

@@ -47,13 +47,15 @@ export const httpThreats: readonly Threat[] = [
   },
   {
     id: 'G4',
-    threat: 'endless bodies and headers, or bodies that decompress to a thousand times their size',
-    answer: '413, 415 or 431, before they are read or decompressed',
+    threat:
+      'endless bodies and headers, bodies that decompress to a thousand times their size, or in pieces of one byte each',
+    answer: '413, 415 or 431, before they are read or decompressed; small pieces are copied together',
     shownBy: [
       shown(
         'service/socket-attacks.test.ts',
         'G4: a bomb of br is not unpacked',
         'G4: a body of /api/v1/video/queue that announces more than it may have is not waited for',
+        'G4: a body in pieces of one byte takes no more memory than its bytes',
         'G4: headers without end',
       ),
     ],

@@ -1,10 +1,12 @@
 /** What is sent by hand over a socket, where no client makes it well-formed first. */
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { writePulled } from '#service/http/body/pulled-body.ts'
 import { connectionLimits, Listener } from '#service/http/listener.ts'
 import { type OpenedService, openService } from './open-service.ts'
@@ -12,6 +14,8 @@ import { type OpenedService, openService } from './open-service.ts'
 let opened: OpenedService
 let listener: Listener
 let key: string
+/** The request that arrived last. */
+let incoming: IncomingMessage | undefined
 /** Paths that reached the application. */
 const reached: string[] = []
 
@@ -19,6 +23,7 @@ beforeAll(async () => {
   opened = await openService()
   listener = await Listener.open({ host: '127.0.0.1', port: 0 })
   listener.serve((request, bindings) => {
+    incoming = (bindings as HttpBindings).incoming as IncomingMessage
     reached.push(new URL(request.url).pathname)
     return opened.service.app.fetch(request, bindings)
   })
@@ -45,6 +50,16 @@ async function sent(bytes: string | Buffer, to = listener): Promise<string> {
   socket.write(bytes)
   await closed
   return Buffer.concat(pieces).toString('latin1')
+}
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** Bytes of the objects and buffers that are in use. */
+function heldBytes(): number {
+  collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
 }
 
 const statuses = (answer: string) => [...answer.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status))
@@ -138,6 +153,20 @@ describe('bodies that are more than they seem', () => {
   ])('G4: a body of %s that announces more than it may have is not waited for', async (path, status) => {
     const answer = await sent(post([...usual(), `content-length: ${64 * 1024 * 1024 * 1024}`], '', path))
     expect(statuses(answer)).toEqual([status])
+  })
+
+  test('G4: a body in pieces of one byte takes no more memory than its bytes', async () => {
+    const pieces = 150_000
+    const before = heldBytes()
+    const socket = connect(listener.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(post([...usual(), 'transfer-encoding: chunked'], Buffer.from('1\r\n \r\n'.repeat(pieces))))
+    await vi.waitFor(() => expect(incoming?.socket.bytesRead).toBeGreaterThan(6 * pieces), { timeout: 20_000 })
+    expect(heldBytes() - before).toBeLessThan(20 * pieces)
+    const answer = new Promise(resolve => socket.once('data', bytes => resolve(statuses(bytes.toString()))))
+    socket.write(chunked)
+    expect(await answer).toEqual([200])
+    socket.destroy()
   })
 
   test('G4: headers without end', async () => {

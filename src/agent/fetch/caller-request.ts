@@ -5,6 +5,7 @@ import { type FormFields, type FormPart, fieldsOf, formBoundary, formParts } fro
 import { paymentHeaderNames } from '#contract/wire/headers.ts'
 import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
+import { bytesWithin } from '#host/network.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
 import { fetchBodyBytes } from '../bounds.ts'
 import type { AgentContext } from '../context.ts'
@@ -67,17 +68,9 @@ function asForm(headers: Record<string, string>, parts: readonly FormPart[]) {
 
 async function bodyOf(request: Request): Promise<Uint8Array | undefined> {
   if (!request.body) return undefined
-  const pieces: Uint8Array[] = []
-  let size = Number(request.headers.get('content-length') ?? 0)
-  if (size <= fetchBodyBytes) {
-    size = 0
-    for await (const piece of request.body) {
-      size += piece.byteLength
-      if (size > fetchBodyBytes) break
-      pieces.push(piece)
-    }
-  }
-  if (size <= fetchBodyBytes) return Buffer.concat(pieces)
+  const announced = Number(request.headers.get('content-length') ?? 0)
+  const body = announced > fetchBodyBytes ? null : await bytesWithin(request.body, fetchBodyBytes)
+  if (body) return body
   throw new ClientError('too-large', `The request is larger than ${fetchBodyBytes} bytes.`, { wasSent: false })
 }
 

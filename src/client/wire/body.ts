@@ -1,4 +1,5 @@
 import { answerValues, jsonDepth } from '#contract/limits.ts'
+import { BodyPieces } from '#contract/wire/body-pieces.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { ClientError } from '../client-error.ts'
 import { errorCharacters } from '../limits.ts'
@@ -6,22 +7,20 @@ import { type WireResponse, wireFailure } from './wire.ts'
 
 /** Reads the whole body, up to `maximumBytes`; a truncated body is not an answer. */
 export async function readBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let size = 0
+  const pieces = new BodyPieces()
   try {
     for await (const piece of response.body) {
-      size += piece.byteLength
-      if (size > maximumBytes) {
+      if (pieces.bytes + piece.byteLength > maximumBytes) {
         throw new ClientError('too-large', `The answer is larger than ${maximumBytes} bytes.`, { wasSent: true })
       }
-      pieces.push(piece)
+      pieces.add(piece)
     }
   } catch (error) {
     response.discard()
     if (error instanceof ClientError || (error instanceof Error && error.name === 'AbortError')) throw error
     throw wireFailure(error)
   }
-  return Buffer.concat(pieces)
+  return pieces.whole()
 }
 
 /** Parses untrusted JSON, bounded in size, depth and values. */
@@ -50,13 +49,11 @@ export async function readErrorBody(
 }
 
 async function firstBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let size = 0
+  const pieces = new BodyPieces()
   try {
     for await (const piece of response.body) {
-      pieces.push(piece.subarray(0, maximumBytes - size))
-      size += piece.byteLength
-      if (size < maximumBytes) continue
+      pieces.add(piece.subarray(0, maximumBytes - pieces.bytes))
+      if (pieces.bytes < maximumBytes) continue
       response.discard()
       break
     }
@@ -64,7 +61,7 @@ async function firstBytes(response: WireResponse, maximumBytes: number): Promise
     response.discard()
     throw error instanceof Error && error.name === 'AbortError' ? error : wireFailure(error)
   }
-  return Buffer.concat(pieces)
+  return pieces.whole()
 }
 
 /**
@@ -76,19 +73,17 @@ export function copiedBody(
   mostBytes: number,
   tell: (body: Uint8Array | null) => void,
 ): WireResponse {
-  let pieces: Uint8Array[] | null = []
-  let size = 0
+  let pieces: BodyPieces | null = new BodyPieces()
   let isWhole = false
   let isTold = false
   const take = (piece: Uint8Array) => {
-    size += piece.byteLength
-    if (size > mostBytes) pieces = null
-    pieces?.push(piece)
+    if (pieces && pieces.bytes + piece.byteLength > mostBytes) pieces = null
+    pieces?.add(piece)
   }
   const ended = () => {
     if (isTold) return
     isTold = true
-    tell(isWhole && pieces ? Buffer.concat(pieces) : null)
+    tell(isWhole && pieces ? pieces.whole() : null)
   }
   const body = {
     [Symbol.asyncIterator]() {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { BodyPieces } from '#contract/wire/body-pieces.ts'
 import { AnswerTooLarge } from './upstream-error.ts'
 
 /**
@@ -103,14 +104,12 @@ export class UpstreamAnswer {
 
   /** Returns the whole answer. Throws `AnswerTooLarge`. */
   async whole(most: number): Promise<Buffer> {
-    const pieces: Buffer[] = []
-    let length = 0
+    const pieces = new BodyPieces()
     for (;;) {
       const piece = await this.next()
-      if (!piece) return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)
-      length += piece.length
-      if (length > most) break
-      pieces.push(piece)
+      if (!piece) return pieces.whole()
+      if (pieces.bytes + piece.byteLength > most) break
+      pieces.add(piece)
     }
     this.destroy()
     throw new AnswerTooLarge('The engine’s answer is too large.')
