@@ -12,8 +12,9 @@ import {
   usualTimeouts,
 } from './upstream-options.ts'
 
-/** Largest answer that reports a failure. */
+/** Largest answer that reports a failure, and how long to wait for its end: its status alone says most. */
 const refusalBytes = 64 * 1024
+const refusalMs = 2_000
 
 /** A request to the server; `request` is the caller's, whose members an error may name. */
 interface UpstreamCall {
@@ -114,7 +115,9 @@ export class OpenAiUpstream {
   async #refused(answer: UpstreamAnswer, request: object): Promise<ServiceError> {
     const { status, headers } = answer
     this.#onProblem({ host: this.#url.host, status, code: '' })
+    const late = setTimeout(() => answer.destroy(), refusalMs)
     const text = await readText(answer, refusalBytes).catch(() => '')
+    clearTimeout(late)
     const retryAfter = typeof headers['retry-after'] === 'string' ? headers['retry-after'] : undefined
     return refusalError({ status, retryAfter, body: readObject(text) }, request)
   }

@@ -225,6 +225,18 @@ test.each(failures)(
   },
 )
 
+test('a refusal that drips without end is not waited for', async () => {
+  const drips = (response: ServerResponse) => {
+    response.writeHead(503, { 'content-type': 'application/json' })
+    const drip = setInterval(() => response.write(' '), 100)
+    response.once('close', () => clearInterval(drip))
+  }
+  const [engine, server] = await engineFor(drips)
+  const whole = expect(engine.complete(call())).rejects.toMatchObject({ status: 503 })
+  const stream = expect(read(engine)).resolves.toMatchObject({ error: { status: 503 } })
+  await Promise.all([whole, stream, server.left])
+})
+
 test('a refused connection is a model that is offline', async () => {
   const server = await upstream(asJson(completion))
   await server.close()
