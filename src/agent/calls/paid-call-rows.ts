@@ -3,9 +3,10 @@ import type { MicroUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
 import { isRunning, newId, thisProcess } from '#wallet/ids.ts'
 import { orUnusable, type State } from '#wallet/records/state.ts'
+import { textOrNull } from '#wallet/records/state-rows.ts'
 import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from '../bounds.ts'
 import { exactly, keptAmount } from '../state/exact-integers.ts'
-import { agentMigrations } from '../state/schema.ts'
+import { AgentTables } from '../state/schema.ts'
 
 /**
  * `planned`: nothing was sent, or the service reported that it did nothing. `sent`: awaiting an answer. `lost`: no
@@ -63,10 +64,12 @@ export type Claim =
 /** The records of paid calls: each call has a row before it has any effect. */
 export class PaidCallRows {
   readonly #state: State
+  readonly #tables: AgentTables
   readonly #clock: Clock
 
   constructor(state: State, clock: Clock) {
     this.#state = state
+    this.#tables = new AgentTables(state)
     this.#clock = clock
   }
 
@@ -74,7 +77,7 @@ export class PaidCallRows {
   claim(hash: string, operation: string, isAgain: boolean): Claim {
     const nowMs = this.#clock.now()
     const decide = () =>
-      this.#decide((db): Claim => {
+      this.#tables.decide((db): Claim => {
         forgetOld(db, nowMs - paidCallsKeptMs)
         const open = isAgain ? undefined : findOpen(db, hash, nowMs)
         return open ? take(db, open, nowMs) : { kind: 'mine', id: insert(db, hash, operation, nowMs) }
@@ -84,7 +87,7 @@ export class PaidCallRows {
 
   /** Claims one row of any age, in one transaction; null if it was deleted or has failed. */
   claimRow(id: string): Claim | null {
-    return this.#decide(db => {
+    return this.#tables.decide(db => {
       const open = find(db, id)
       return open && open.state !== 'failed' ? take(db, open, this.#clock.now()) : null
     })
@@ -98,19 +101,19 @@ export class PaidCallRows {
 
   /** Returns null if it is no longer kept. */
   find(id: string): PaidCallRow | null {
-    const row = this.#decide(db => find(db, id))
+    const row = this.#tables.decide(db => find(db, id))
     return row ? read(row) : null
   }
 
   /** Returns the call whose answer started a job; null if it is no longer kept. */
   ofJob(jobId: string): PaidCallRow | null {
-    const row = this.#decide(db => exactly(db, 'SELECT * FROM paid_calls WHERE job_id = ?').get(jobId))
+    const row = this.#tables.decide(db => exactly(db, 'SELECT * FROM paid_calls WHERE job_id = ?').get(jobId))
     return row ? read(row) : null
   }
 
   /** Returns the newest equal call that was made and answered after an earlier one; null if there is none. */
   boughtAfter({ id, requestHash }: Pick<PaidCallRow, 'id' | 'requestHash'>): PaidCallRow | null {
-    const row = this.#decide(db =>
+    const row = this.#tables.decide(db =>
       exactly(
         db,
         `SELECT * FROM paid_calls WHERE request_hash = ? AND state IN ('answered', 'delivered')
@@ -121,12 +124,12 @@ export class PaidCallRows {
   }
 
   mark(id: string, state: PaidCallState): void {
-    this.#decide(db => mark(db, id, state, this.#clock.now()))
+    this.#tables.decide(db => mark(db, id, state, this.#clock.now()))
   }
 
   /** Called before the request is sent. */
   sent(id: string, { consents, isKeyed, allowedMicroUsd, account }: SentTerms): void {
-    this.#decide(db => {
+    this.#tables.decide(db => {
       mark(db, id, 'sent', this.#clock.now())
       db.prepare(
         'UPDATE paid_calls SET consents = ?, with_key = ?, allowed_micro_usd = ?, account = ? WHERE id = ?',
@@ -136,7 +139,7 @@ export class PaidCallRows {
 
   /** Stores the answer before it is delivered. `also` runs in the same transaction. */
   answered(id: string, { answer, charged, creditLeft }: KeptAnswer, also?: (db: DatabaseSync) => string | null): void {
-    this.#decide(db => {
+    this.#tables.decide(db => {
       const jobId = also?.(db) ?? null
       mark(db, id, 'answered', this.#clock.now())
       db.prepare(
@@ -147,11 +150,6 @@ export class PaidCallRows {
          WHERE call_id = ? AND state = 'running'`,
       ).run(charged, this.#clock.now(), id)
     })
-  }
-
-  #decide<Result>(run: (db: DatabaseSync) => Result): Result {
-    this.#state.prepare('agent', agentMigrations)
-    return this.#state.decide(run)
   }
 }
 
@@ -230,12 +228,12 @@ const read = (row: Record<string, SQLOutputValue>): PaidCallRow => ({
   creditLeftMicroUsd: keptAmount(row.credit_left_micro_usd),
   createdAtMs: Number(row.created_at_ms),
   updatedAtMs: Number(row.updated_at_ms),
-  answer: row.answer === null ? null : String(row.answer),
-  consents: typeof row.consents === 'string' ? row.consents : null,
+  answer: textOrNull(row.answer),
+  consents: textOrNull(row.consents),
   isKeyed: row.with_key === 1n,
   allowedMicroUsd: keptAmount(row.allowed_micro_usd),
-  account: typeof row.account === 'string' ? row.account : null,
-  jobId: row.job_id === null ? null : String(row.job_id),
+  account: textOrNull(row.account),
+  jobId: textOrNull(row.job_id),
 })
 
 /** Outcomes of calls that could not be written; until they are, their rows say that this process is running them. */

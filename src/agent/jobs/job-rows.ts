@@ -6,10 +6,11 @@ import type { CalledTool } from '#toolkit/tool-host.ts'
 import { reviveFormFile } from '#toolkit/values/form-file.ts'
 import { isRunning, newId, thisProcess } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
+import { textOrNull } from '#wallet/records/state-rows.ts'
 import { finishedJobsKeptMs, keptFinishedJobs, listedJobs, savingLeaseMs } from '../bounds.ts'
 import { insertSavedFile } from '../media/saved-files.ts'
 import { exactly, keptAmount } from '../state/exact-integers.ts'
-import { agentMigrations } from '../state/schema.ts'
+import { AgentTables } from '../state/schema.ts'
 
 /** A stored job: what is shown, and what only we need in order to poll it. */
 export interface JobRow extends JobView {
@@ -72,13 +73,13 @@ export interface SavedMedia {
 
 /** Stores jobs, so that a restart loses none that was paid for. */
 export class JobRows {
-  readonly #state: State
+  readonly #tables: AgentTables
   readonly #clock: Clock
   /** Jobs whose files this process is saving. A lease covers processes that end, but a large file may outlast it. */
   readonly #saving = new Set<string>()
 
   constructor(state: State, clock: Clock) {
-    this.#state = state
+    this.#tables = new AgentTables(state)
     this.#clock = clock
   }
 
@@ -98,8 +99,7 @@ export class JobRows {
 
   /** Returns the job of a call in flight; the existing one if another caller of the same call has it. */
   insertCall(job: NewCallJob): JobRow {
-    this.#prepared()
-    const row = this.#state.decide(db => {
+    const row = this.#tables.decide(db => {
       db.prepare(
         `INSERT INTO jobs (id, kind, service, queue_id, model, state, started_at_ms, call_id, request, tool)
          VALUES (?, 'call', ?, '', ?, 'running', ?, ?, ?, ?) ON CONFLICT (call_id) WHERE call_id IS NOT NULL DO NOTHING`,
@@ -120,12 +120,12 @@ export class JobRows {
   }
 
   ofCall(callId: string): JobRow | null {
-    const row = exactly(this.#database(), 'SELECT * FROM jobs WHERE call_id = ?').get(callId)
+    const row = exactly(this.#tables.database, 'SELECT * FROM jobs WHERE call_id = ?').get(callId)
     return row ? read(row) : null
   }
 
   callParts(id: string): CallJobParts {
-    const row = this.#database().prepare('SELECT request, tool FROM jobs WHERE id = ?').get(id)
+    const row = this.#tables.database.prepare('SELECT request, tool FROM jobs WHERE id = ?').get(id)
     const json = (value: SQLOutputValue | undefined) =>
       typeof value === 'string' ? JSON.parse(value, reviveFormFile) : null
     return { request: json(row?.request), tool: json(row?.tool) }
@@ -171,8 +171,7 @@ export class JobRows {
 
   /** Continues the job with another call. If that call already has a different job, returns its id. */
   callAgain(id: string, callId: string): string | null {
-    this.#prepared()
-    return this.#state.decide(db => {
+    return this.#tables.decide(db => {
       const other = db.prepare('SELECT id FROM jobs WHERE call_id = ? AND id <> ?').get(callId, id)
       if (other) return String(other.id)
       db.prepare(
@@ -202,13 +201,13 @@ export class JobRows {
   }
 
   find(id: string): JobRow | null {
-    const row = exactly(this.#database(), 'SELECT * FROM jobs WHERE id = ?').get(id)
+    const row = exactly(this.#tables.database, 'SELECT * FROM jobs WHERE id = ?').get(id)
     return row ? read(row) : null
   }
 
   /** Newest first. */
   list(limit: number): JobRow[] {
-    return exactly(this.#database(), 'SELECT * FROM jobs ORDER BY started_at_ms DESC, rowid DESC LIMIT ?')
+    return exactly(this.#tables.database, 'SELECT * FROM jobs ORDER BY started_at_ms DESC, rowid DESC LIMIT ?')
       .all(Math.min(limit, listedJobs))
       .map(read)
   }
@@ -216,7 +215,7 @@ export class JobRows {
   /** Returns a service's running jobs that were started in that time, newest first. */
   running(service: string, { afterMs, beforeMs }: { afterMs: number; beforeMs: number }, most: number): JobRow[] {
     return exactly(
-      this.#database(),
+      this.#tables.database,
       `SELECT * FROM jobs WHERE state = 'running' AND service = ? AND started_at_ms > ? AND started_at_ms < ?
          ORDER BY started_at_ms DESC LIMIT ?`,
     )
@@ -248,8 +247,7 @@ export class JobRows {
 
   /** Stores the job and its file's own row in one transaction. */
   saved({ jobId, model, startedBy }: JobRow, { file, isDownloaded }: SavedMedia): void {
-    this.#prepared()
-    this.#state.decide(db => {
+    this.#tables.decide(db => {
       db.prepare(
         `UPDATE jobs SET state = 'completed', file_path = ?, file_mime_type = ?, file_bytes = ?, downloaded = ?, saver = NULL,
            changed_at_ms = ? WHERE id = ?`,
@@ -268,8 +266,7 @@ export class JobRows {
   takeSaving(id: string): boolean {
     if (this.#saving.has(id)) return false
     const nowMs = this.#clock.now()
-    this.#prepared()
-    const isTaken = this.#state.decide(db => {
+    const isTaken = this.#tables.decide(db => {
       const row = db.prepare('SELECT saver, saving_until_ms FROM jobs WHERE id = ?').get(id)
       const saver = row?.saver
       const isHeld = typeof saver === 'string' && Number(row?.saving_until_ms) > nowMs && isRunning(saver)
@@ -297,19 +294,8 @@ export class JobRows {
     this.#run('UPDATE jobs SET saver = NULL WHERE id = ? AND saver = ?', id, thisProcess())
   }
 
-  #prepared(): void {
-    this.#state.prepare('agent', agentMigrations)
-  }
-
-  #database(): DatabaseSync {
-    this.#prepared()
-    return this.#state.database()
-  }
-
   #run(sql: string, ...values: (string | number | null)[]): void {
-    this.#database()
-      .prepare(sql)
-      .run(...values)
+    this.#tables.database.prepare(sql).run(...values)
   }
 }
 
@@ -321,8 +307,6 @@ function forgetFinished(db: DatabaseSync, nowMs: number): void {
        (SELECT id FROM jobs WHERE state <> 'running' ORDER BY started_at_ms DESC, rowid DESC LIMIT -1 OFFSET ?)`,
   ).run(keptFinishedJobs)
 }
-
-const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
 
 const read = (row: Record<string, SQLOutputValue>): JobRow => ({
   jobId: String(row.id),

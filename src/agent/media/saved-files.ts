@@ -6,8 +6,9 @@ import type { Clock } from '#contract/time.ts'
 import type { KeptFile, SavedFile } from '#toolkit/tool-context.ts'
 import { isRunning, newId } from '#wallet/ids.ts'
 import type { State } from '#wallet/records/state.ts'
+import { textOrNull } from '#wallet/records/state-rows.ts'
 import { keptSavedFiles, oldPartMs } from '../bounds.ts'
-import { agentMigrations } from '../state/schema.ts'
+import { AgentTables } from '../state/schema.ts'
 import { inFolder } from './files.ts'
 
 /** A file that has just got its name in the output folder. */
@@ -20,11 +21,11 @@ export interface NewSavedFile extends SavedFile {
 
 /** The records of saved files; the files themselves stay until their owner deletes them. */
 export class SavedFiles {
-  readonly #state: State
+  readonly #tables: AgentTables
   readonly #clock: Clock
 
   constructor(state: State, clock: Clock) {
-    this.#state = state
+    this.#tables = new AgentTables(state)
     this.#clock = clock
   }
 
@@ -35,36 +36,26 @@ export class SavedFiles {
 
   /** Records a file that no other row depends on. */
   keep(file: NewSavedFile): void {
-    this.#prepared()
-    this.#state.decide(db => this.insert(db, [file]))
+    this.#tables.decide(db => this.insert(db, [file]))
   }
 
   /** Newest first. */
   list(limit: number): KeptFile[] {
-    return this.#database()
+    return this.#tables.database
       .prepare('SELECT * FROM saved_files ORDER BY saved_at_ms DESC, rowid DESC LIMIT ?')
       .all(limit)
       .map(read)
   }
 
   find(id: string): KeptFile | null {
-    const row = this.#database().prepare('SELECT * FROM saved_files WHERE id = ?').get(id)
+    const row = this.#tables.database.prepare('SELECT * FROM saved_files WHERE id = ?').get(id)
     return row ? read(row) : null
   }
 
   /** Returns the file that was last saved under this path. */
   at(path: string): KeptFile | null {
-    const row = this.#database().prepare('SELECT * FROM saved_files WHERE path = ?').get(path)
+    const row = this.#tables.database.prepare('SELECT * FROM saved_files WHERE path = ?').get(path)
     return row ? read(row) : null
-  }
-
-  #prepared(): void {
-    this.#state.prepare('agent', agentMigrations)
-  }
-
-  #database(): DatabaseSync {
-    this.#prepared()
-    return this.#state.database()
   }
 }
 
@@ -85,8 +76,6 @@ export function insertSavedFile(db: DatabaseSync, file: NewSavedFile, nowMs: num
        (SELECT id FROM saved_files ORDER BY saved_at_ms DESC, rowid DESC LIMIT -1 OFFSET ?)`,
   ).run(keptSavedFiles)
 }
-
-const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
 
 const read = (row: Record<string, SQLOutputValue>): KeptFile => ({
   id: String(row.id),
@@ -132,8 +121,7 @@ function isAtWork(state: State, id: string, pid: string | undefined): boolean {
   if (pid !== undefined) return isRunning(`${pid}@${hostname()}#text`)
   const query = owners[id.split('_')[0] ?? '']
   if (query === undefined) return false
-  state.prepare('agent', agentMigrations)
-  const owner = state.database().prepare(query).get(id)?.owner
+  const owner = new AgentTables(state).database.prepare(query).get(id)?.owner
   return typeof owner === 'string' && isRunning(owner)
 }
 

@@ -1,12 +1,13 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { SQLOutputValue } from 'node:sqlite'
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import type { ReceiptKeys } from '#contract/operations/receipts.ts'
 import type { ChargeReceipt } from '#toolkit/tool-context.ts'
 import { type KnownCall, readReceipt } from '#wallet/receipts.ts'
 import type { State } from '#wallet/records/state.ts'
+import { textOrNull } from '#wallet/records/state-rows.ts'
 import { keptReceipts } from '../bounds.ts'
 import { exactly, keptAmount } from '../state/exact-integers.ts'
-import { agentMigrations, openAgentState } from '../state/schema.ts'
+import { AgentTables, openAgentState } from '../state/schema.ts'
 
 /**
  * `unsigned`: the service sent none. `unchecked`: its keys could not be fetched yet. `differs`: validly signed, but not
@@ -32,10 +33,10 @@ export interface ReceiptRow extends Omit<KnownCall, 'kind'> {
 
 /** Stored receipts, and the keys to verify them. */
 export class ReceiptRows {
-  readonly #state: State
+  readonly #tables: AgentTables
 
   constructor(state: State) {
-    this.#state = state
+    this.#tables = new AgentTables(state)
   }
 
   /**
@@ -43,7 +44,7 @@ export class ReceiptRows {
    * could come with the answer.
    */
   add(row: ReceiptRow, comesLater = false): void {
-    this.#decide(db => {
+    this.#tables.decide(db => {
       db.prepare(
         `INSERT INTO charge_receipts (service, id, state, problem, receipt, what, request, operation, model,
            said_micro_usd, most_micro_usd, at_ms, call_id, tool, comes_later)
@@ -67,7 +68,7 @@ export class ReceiptRows {
     { service, id }: Pick<ReceiptRow, 'service' | 'id'>,
     verdict: Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>,
   ) {
-    this.#decide(db => {
+    this.#tables.decide(db => {
       db.prepare('UPDATE charge_receipts SET state = ?, problem = ?, receipt = ? WHERE service = ? AND id = ?').run(
         verdict.state,
         verdict.problem,
@@ -79,7 +80,7 @@ export class ReceiptRows {
   }
 
   find(service: string, id: string): ReceiptRow | null {
-    const row = this.#decide(db =>
+    const row = this.#tables.decide(db =>
       exactly(db, 'SELECT * FROM charge_receipts WHERE service = ? AND id = ?').get(service, id),
     )
     return row ? read(row) : null
@@ -87,7 +88,7 @@ export class ReceiptRows {
 
   /** Returns the receipt of a paid call, by its row. */
   ofCall(call: string): ReceiptRow | null {
-    const row = this.#decide(db => exactly(db, 'SELECT * FROM charge_receipts WHERE call_id = ?').get(call))
+    const row = this.#tables.decide(db => exactly(db, 'SELECT * FROM charge_receipts WHERE call_id = ?').get(call))
     return row ? read(row) : null
   }
 
@@ -96,25 +97,25 @@ export class ReceiptRows {
     // Two statements, because each can use an index, and a combined condition could not.
     const [of, values] = service === null ? ['', [limit]] : ['WHERE service = ?', [service, limit]]
     const newest = `SELECT * FROM charge_receipts ${of} ORDER BY at_ms DESC, rowid DESC LIMIT ?`
-    return this.#decide(db => exactly(db, newest).all(...values)).map(read)
+    return this.#tables.decide(db => exactly(db, newest).all(...values)).map(read)
   }
 
   /** Returns a service's receipts that wait for its keys, newest first. */
   unchecked(service: string, limit: number): ReceiptRow[] {
     const newest = `SELECT * FROM charge_receipts WHERE service = ? AND state = 'unchecked'
       ORDER BY at_ms DESC, rowid DESC LIMIT ?`
-    return this.#decide(db => exactly(db, newest).all(service, limit)).map(read)
+    return this.#tables.decide(db => exactly(db, newest).all(service, limit)).map(read)
   }
 
   /** Returns whether a service omitted the receipt in an answer that could have had one. */
   hasRefused(service: string): boolean {
     const missing = `SELECT 1 FROM charge_receipts WHERE service = ? AND state = 'unsigned' AND comes_later = 0 LIMIT 1`
-    return this.#decide(db => db.prepare(missing).get(service)) !== undefined
+    return this.#tables.decide(db => db.prepare(missing).get(service)) !== undefined
   }
 
   /** Returns a service's public keys by name, as first seen. */
   keysOf(service: string): ReadonlyMap<string, string> {
-    const rows = this.#decide(db =>
+    const rows = this.#tables.decide(db =>
       db.prepare('SELECT id, public_key FROM receipt_keys WHERE service = ?').all(service),
     )
     return new Map(rows.map(row => [String(row.id), String(row.public_key)]))
@@ -122,7 +123,7 @@ export class ReceiptRows {
 
   /** A known key stays as it was first seen. */
   pinKeys(service: string, keys: ReceiptKeys['keys'], nowMs: number): void {
-    this.#decide(db => {
+    this.#tables.decide(db => {
       const insert = db.prepare(
         `INSERT INTO receipt_keys (service, id, public_key, first_seen_at_ms) VALUES (?, ?, ?, ?)
          ON CONFLICT DO NOTHING`,
@@ -130,18 +131,11 @@ export class ReceiptRows {
       for (const { kid, x } of keys) insert.run(service, kid, x, nowMs)
     })
   }
-
-  #decide<Result>(run: (db: DatabaseSync) => Result): Result {
-    this.#state.prepare('agent', agentMigrations)
-    return this.#state.decide(run)
-  }
 }
 
 /** Returns the kind in a row's id. */
 export const kindOf = ({ id }: Pick<ReceiptRow, 'id'>): KnownCall['kind'] =>
   id.startsWith('refund:') ? 'refund' : 'charge'
-
-const textOrNull = (value: SQLOutputValue | undefined): string | null => (typeof value === 'string' ? value : null)
 
 const read = (row: Record<string, SQLOutputValue>): ReceiptRow => ({
   service: String(row.service),

@@ -1,3 +1,4 @@
+import type { DatabaseSync } from 'node:sqlite'
 import { walletMigrations } from '#wallet/records/schema.ts'
 import { type Migration, openState, type State } from '#wallet/records/state.ts'
 
@@ -121,6 +122,29 @@ export const agentMigrations: readonly Migration[] = [
     `,
   },
 ]
+
+/** The agent's tables in a state file, made on first use. */
+export class AgentTables {
+  readonly #state: State
+
+  constructor(state: State) {
+    this.#state = state
+  }
+
+  get database(): DatabaseSync {
+    return this.#prepared().database()
+  }
+
+  /** Like `decide` of the state file. */
+  decide<Result>(run: (database: DatabaseSync) => Result): Result {
+    return this.#prepared().decide(run)
+  }
+
+  #prepared(): State {
+    this.#state.prepare('agent', agentMigrations)
+    return this.#state
+  }
+}
 
 /** Opens the state file of a data folder, unless another release has used the wallet or the agent there. */
 export const openAgentState = (folder: string): State =>
