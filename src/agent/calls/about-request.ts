@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { MicroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operations/operation.ts'
-import { canonicalJson } from '#contract/wire/json.ts'
+import { canonicalJson, isObject } from '#contract/wire/json.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
 import type { AskedAbout, AskedFile } from '#wallet/terms/about-call.ts'
 import { askedFiles } from '../bounds.ts'
@@ -73,8 +73,6 @@ function textOf(value: unknown): string | undefined {
   if (isObject(last) && last.content !== undefined) return textOf(last.content)
   return value.map(part => (isObject(part) ? part.text : part)).find(part => typeof part === 'string')
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /**
  * Returns a hash that identifies a paid call: the service, the payer, the operation and what is sent, with members in

@@ -3,7 +3,7 @@ import { ClientError } from '#client/client-error.ts'
 import { jsonDepth } from '#contract/limits.ts'
 import { type FormFields, type FormPart, fieldsOf, formBoundary, formParts } from '#contract/wire/form.ts'
 import { paymentHeaderNames } from '#contract/wire/headers.ts'
-import { parseJsonWithUniqueNames } from '#contract/wire/json.ts'
+import { isObject, parseJsonWithUniqueNames } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
 import { bytesWithin } from '#host/network.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
@@ -92,9 +92,6 @@ function textOf(body: Uint8Array): string | null {
     return null
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns the request with other members in its body. */
 export const withMembers = (

@@ -1,3 +1,4 @@
+import { isObject } from '#contract/wire/json.ts'
 import { reasonCharacters, refusedArguments, saidCharacters } from '#toolkit/bounds.ts'
 import type { RefusedValue } from '#toolkit/tool-failure.ts'
 import { withoutHidden } from '#toolkit/values/untrusted.ts'
@@ -216,6 +217,3 @@ const bounded = (text: string, characters: number): string => {
 }
 
 type Fields = Record<string, unknown>
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

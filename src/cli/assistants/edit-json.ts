@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createScanner, getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { isObject } from '#contract/wire/json.ts'
 
 /** Why a configuration cannot be edited, and on which line, counted from 1. */
 export class ConfigFault extends Error {
@@ -37,7 +38,7 @@ function put(text: string, path: Path, value: unknown): string {
     if (!nodeAt(text, above)) return put(text, above, { [name]: value })
     return insertInto(text, objectAt(text, above), layout => `${JSON.stringify(name)}: ${render(value, layout)}`)
   }
-  if (isRecord(value) && node.type === 'object') {
+  if (isObject(value) && node.type === 'object') {
     return Object.entries(value).reduce((changed, [name, member]) => put(changed, [...path, name], member), text)
   }
   if (isDeepStrictEqual(getNodeValue(node), value)) return text
@@ -82,9 +83,6 @@ const literalsOf = (node: Node): Node[] => {
 
 const isWithin = (node: Node, outer: Node): boolean =>
   node.offset >= outer.offset && node.offset + node.length <= outer.offset + outer.length
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const replace = (text: string, offset: number, length: number, by: string): string =>
   text.slice(0, offset) + by + text.slice(offset + length)

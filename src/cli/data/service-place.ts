@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
+import { isObject } from '#contract/wire/json.ts'
 import { CliError } from '../command.ts'
 import { configPath, type DataFolder, defaultConfig, defaultDataFolder, readFileIfThere } from './data-folder.ts'
 import type { Secrets } from './folder-secrets.ts'
@@ -75,8 +76,7 @@ async function settingsIn(path: string, text: string): Promise<Places & { secret
   } catch {
     throw wrong()
   }
-  const settings = typeof value === 'object' && value !== null ? value : {}
-  const { data = defaultDataFolder, database, secrets } = settings as Record<string, unknown>
+  const { data = defaultDataFolder, database, secrets } = isObject(value) ? value : {}
   if (typeof data !== 'string' || (database !== undefined && typeof database !== 'string')) throw wrong()
   return { data, database, secrets }
 }

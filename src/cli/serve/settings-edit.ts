@@ -1,6 +1,7 @@
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { otherLimitNames } from '#contract/limits.ts'
+import { isObject } from '#contract/wire/json.ts'
 import {
   limitScopes,
   type PriceSetting,
@@ -101,8 +102,7 @@ function indexOf(file: Raw, model: string): number {
   return index
 }
 
-const mapOf = (value: unknown): Raw =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {}
+const mapOf = (value: unknown): Raw => (isObject(value) ? value : {})
 
 const modelsOf = (file: Raw): Raw[] => (Array.isArray(file.models) ? file.models.map(mapOf) : [])
 

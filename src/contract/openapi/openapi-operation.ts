@@ -11,6 +11,7 @@ import {
 } from '../operations/operation.ts'
 import type { HeaderSchema } from '../wire/header-codec.ts'
 import { idempotencyKey, wantReceipt } from '../wire/headers.ts'
+import { isObject } from '../wire/json.ts'
 
 /** Names of the security schemes in the API description (brief §5). */
 export const securityNames: Record<AuthScheme, string> = { apiKey: 'BearerAuth', wallet: 'siwx' }
@@ -165,17 +166,17 @@ function tidy(schema: DescribedSchema): DescribedSchema {
 /** Keywords that readers assume anyway: no constraint, safe integers, files that are not encoded. */
 const isAssumed = (keyword: string, value: unknown): boolean =>
   (keyword === 'contentEncoding' && value === 'binary') ||
-  (keyword === 'additionalProperties' && isRecord(value) && Object.keys(value).length === 0) ||
+  (keyword === 'additionalProperties' && isObject(value) && Object.keys(value).length === 0) ||
   (keyword === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (keyword === 'minimum' && value === Number.MIN_SAFE_INTEGER)
 
 function tidyKeyword(keyword: string, value: unknown): unknown {
   if (keyword === '$ref') return String(value).replace('#/definitions/', '#/components/schemas/')
-  if (keyword === 'properties' && isRecord(value)) {
+  if (keyword === 'properties' && isObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, tidy(member as DescribedSchema)]))
   }
-  if (Array.isArray(value)) return value.map(item => (isRecord(item) ? tidy(item) : item))
-  return isRecord(value) && keyword !== 'default' ? tidy(value) : value
+  if (Array.isArray(value)) return value.map(item => (isObject(item) ? tidy(item) : item))
+  return isObject(value) && keyword !== 'default' ? tidy(value) : value
 }
 
 /** `nullable` counts only next to a type, and an enum must also contain null. */
@@ -187,6 +188,3 @@ function withNull({ nullable, ...schema }: DescribedSchema): DescribedSchema {
   const [first, ...others] = schema[keyword] as DescribedSchema[]
   return { ...schema, [keyword]: [withNull({ ...first, nullable }), ...others] }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -46,6 +46,10 @@ export function jsonOf(text: string): unknown {
   }
 }
 
+/** Whether a parsed value has members by name; a list has not. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** The name may also be written with an escape. */
 const mayNamePrototype = (text: string): boolean => text.includes('__proto__') || text.includes('\\u')
 

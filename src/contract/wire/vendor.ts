@@ -1,3 +1,5 @@
+import { isObject } from './json.ts'
+
 /**
  * The vendor word (brief, preamble) appears in header names, in `service_parameters` and in
  * `service_web_search_documents`. Internally it is always `service`; only the code at the edge of the wire uses
@@ -26,7 +28,7 @@ export const fromVendor = (body: unknown, vendor: string): unknown => renameBody
  * The two words swap places, so that renaming twice returns the original body, whatever a caller named its own members.
  */
 function renameBody(body: unknown, vendor: string): unknown {
-  if (vendor === defaultVendor || !isRecord(body)) return body
+  if (vendor === defaultVendor || !isObject(body)) return body
   const swap = swapping(vendor)
   return Object.fromEntries(
     Object.entries(body).map(([name, member]) => {
@@ -50,14 +52,14 @@ const swapping =
   }
 
 function renameParameters(parameters: unknown, swap: Swap): unknown {
-  if (!isRecord(parameters)) return parameters
+  if (!isObject(parameters)) return parameters
   return Object.fromEntries(
     Object.entries(parameters).map(([name, member]) => [swap(name, 'include_service_system_prompt'), member]),
   )
 }
 
 const renameChoice = (choice: unknown, swap: Swap): unknown => {
-  if (!isRecord(choice)) return choice
+  if (!isObject(choice)) return choice
   const renamed = { ...choice }
   if ('message' in choice) renamed.message = renameMessage(choice.message, swap)
   if ('delta' in choice) renamed.delta = renameMessage(choice.delta, swap)
@@ -69,7 +71,7 @@ const renameChoice = (choice: unknown, swap: Swap): unknown => {
  * returned.
  */
 function renameMessage(message: unknown, swap: Swap): unknown {
-  if (!isRecord(message)) return message
+  if (!isObject(message)) return message
   const renamed = { ...message }
   if ('tool_calls' in message) renamed.tool_calls = each(message.tool_calls, call => renameToolCall(call, swap))
   if (message.role === 'tool') renameToolName(renamed, swap)
@@ -77,7 +79,7 @@ function renameMessage(message: unknown, swap: Swap): unknown {
 }
 
 function renameToolCall(call: unknown, swap: Swap): unknown {
-  if (!isRecord(call) || !isRecord(call.function)) return call
+  if (!isObject(call) || !isObject(call.function)) return call
   const called = { ...call.function }
   renameToolName(called, swap)
   return { ...call, function: called }
@@ -89,6 +91,3 @@ function renameToolName(holder: Record<string, unknown>, swap: Swap): void {
 
 const each = (list: unknown, change: (item: unknown) => unknown): unknown =>
   Array.isArray(list) ? list.map(change) : list
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

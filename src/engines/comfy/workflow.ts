@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { isObject } from '../http/read-answer.ts'
+import { isObject } from '#contract/wire/json.ts'
 
 /** One for each reference image of a request, in order. */
 export const referencePlaces = [

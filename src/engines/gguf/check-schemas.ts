@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/errors/issues.ts'
-import { isObject } from '../http/read-answer.ts'
+import { isObject } from '#contract/wire/json.ts'
 
 /** A schema in a request, and where it is. */
 export interface SentSchema {

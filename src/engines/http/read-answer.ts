@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { answerValues } from '#contract/limits.ts'
 import { ChatCompletion, ChatCompletionChunk, TokenUsage } from '#contract/operations/chat.ts'
-import { parseJson } from '#contract/wire/json.ts'
+import { isObject, parseJson } from '#contract/wire/json.ts'
 
 /** Maximum nesting of an answer's JSON; real ones stay below 20. */
 const answerDepth = 64
@@ -88,6 +88,3 @@ const hasCounts = (details: unknown): boolean =>
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -10,8 +10,8 @@ import {
 } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { blameless, type ServiceError } from '#contract/errors/service-error.ts'
+import { isObject } from '#contract/wire/json.ts'
 import { unreachable } from '#host/network.ts'
-import { isObject } from './read-answer.ts'
 
 /** The longest wait from a server's Retry-After that we pass on to callers. */
 const retryAfterSeconds = 3_600

@@ -1,5 +1,5 @@
 import { TokenUsage } from '#contract/operations/chat.ts'
-import { isObject } from '../http/read-answer.ts'
+import { isObject } from '#contract/wire/json.ts'
 import type { UpstreamAnswer } from '../http/upstream-answer.ts'
 import { AnswerTooLarge } from '../http/upstream-error.ts'
 

@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ChatMessage } from '#contract/operations/chat.ts'
-import { isObject } from '../http/read-answer.ts'
+import { isObject } from '#contract/wire/json.ts'
 import { askedTokens, type ChatCall } from '../ports/engine.ts'
 
 /**

@@ -4,6 +4,7 @@ import { copyFile, readFile, rename, stat } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isObject } from '#contract/wire/json.ts'
 import {
   CHAIN_POLL_MS,
   CHAIN_RPC_TIMEOUT_MS,
@@ -292,7 +293,7 @@ async function probeChain(program: ChainProgram, { port, instanceId }: ChainReco
 /** Returns the members of a chain's answer about itself. */
 export async function askFacts(url: string, method: string): Promise<Readonly<Record<string, unknown>>> {
   const facts = await askChain(url, method)
-  return typeof facts === 'object' && facts !== null ? (facts as Record<string, unknown>) : {}
+  return isObject(facts) ? facts : {}
 }
 
 /** Also true if another process has got the id since. */

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type Address, isAddress } from '@solana/kit'
 import { z } from 'zod'
-import { jsonOf } from '#contract/wire/json.ts'
+import { isObject, jsonOf } from '#contract/wire/json.ts'
 import { NodeError, nodeCodes } from './executed.ts'
 import type { SolanaNode } from './node.ts'
 import {
@@ -81,7 +81,7 @@ const refusal = (id: unknown, { code, message, data }: NodeError) => ({
 
 function configOf(params: readonly unknown[]): Config {
   const last = params.at(-1)
-  return typeof last === 'object' && last !== null && !Array.isArray(last) ? (last as Config) : {}
+  return isObject(last) ? (last as Config) : {}
 }
 
 /** All numbers on this chain fit into a double. */

@@ -11,6 +11,7 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { isObject } from '#contract/wire/json.ts'
 import { type AnswerKept, isApproved } from '#toolkit/approval.ts'
 import { approvalsInARow } from '#toolkit/bounds.ts'
 import { type FormValues, isNeeded, type UserForm, withFilled } from '#toolkit/define.ts'
@@ -225,7 +226,7 @@ type Filled =
  * without a signed state, because it decides nothing that the client could not have passed as an argument.
  */
 function fillIn(form: UserForm | undefined, { given, before, context, declared }: Filling): Filled {
-  if (!form || !isRecord(given)) return { kind: 'given', given }
+  if (!form || !isObject(given)) return { kind: 'given', given }
   const answer = formAnswer(form, context)
   if (answer === 'left') return { kind: 'unfilled' }
   const filled = answer ?? before
@@ -233,9 +234,6 @@ function fillIn(form: UserForm | undefined, { given, before, context, declared }
   if (!isNeeded(form, given) || !canAsk(context, declared)) return { kind: 'given', given }
   return { kind: 'fills', form }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The extension of protocol 2026-07-28 that lets a call return a task for the client to poll. */
 const tasksExtension = 'io.modelcontextprotocol/tasks'

@@ -6,6 +6,7 @@ import type { Operation } from '#contract/operations/operation.ts'
 import { createResponse, type ResponsesRequest } from '#contract/operations/responses.ts'
 import { parseModelSuffix } from '#contract/operations/service-parameters.ts'
 import { limitRequests, modelId, modelName, modelRouter } from '#contract/wire/headers.ts'
+import { isObject } from '#contract/wire/json.ts'
 import { askedTokens } from '#engines/ports/engine.ts'
 import type { Catalogue } from '../models/catalogue.ts'
 import type { ImageInputModel, ImageModel, Model, TextModel } from '../models/model.ts'
@@ -87,7 +88,7 @@ export function readDemand(
   body: unknown,
   { catalogue }: Pick<Service, 'catalogue'>,
 ): LimitedDemand {
-  const { model: name, modelId } = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
+  const { model: name, modelId } = isObject(body) ? body : {}
   if (typeof name !== 'string') return { operation, model: null }
   const named = { model: name, ...(typeof modelId === 'string' ? { modelId } : {}) }
   try {

@@ -1,4 +1,5 @@
 import { displayUsd, type MicroUsd } from '#contract/money.ts'
+import { isObject } from '#contract/wire/json.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { isSolanaProgram } from '../chains/solana.ts'
 import * as limits from '../limits.ts'
@@ -50,7 +51,7 @@ export function chooseOffer(
 
 /** The checks in order; their sentences never repeat untrusted text. */
 const checks: readonly Check[] = [
-  option => (isRecord(option) ? null : ['offer', 'it is not an object']),
+  option => (isObject(option) ? null : ['offer', 'it is not an object']),
   ({ scheme }) => (scheme === 'exact' ? null : ['scheme', 'its scheme is not `exact`']),
   ({ network }, { policy, payer }) =>
     policy.rails.some(rail => rail.network === network) && network.startsWith(`${namespaceOf(payer)}:`)
@@ -93,7 +94,7 @@ interface Failure {
 
 /** Returns what a record may contain about an offer: a service's words only if they are plain. */
 function offered(option: unknown, ours: MicroUsd | null): RefusedTerms {
-  const { network, asset, payTo, amount } = isRecord(option) ? option : {}
+  const { network, asset, payTo, amount } = isObject(option) ? option : {}
   return {
     ...(isPlain(network) && { network }),
     ...(isPlain(asset) && { asset }),
@@ -128,7 +129,7 @@ function furthest(failures: readonly Failure[]): Failure {
 }
 
 function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null {
-  if (!isRecord(extra)) return ['token-name', 'it does not name its token']
+  if (!isObject(extra)) return ['token-name', 'it does not name its token']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
   if (extra.assetTransferMethod !== undefined && extra.assetTransferMethod !== 'eip3009')
     return ['transfer-method', 'it requires another transfer method than EIP-3009']
@@ -139,7 +140,7 @@ function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null 
 
 /** The fee payer signs the whole transaction too; it must never be this wallet. */
 function feePayerFailure({ extra }: PaymentOption, payer: string): [Rule, string] | null {
-  if (!isRecord(extra)) return ['fee-payer', 'it does not name the account that pays the fee']
+  if (!isObject(extra)) return ['fee-payer', 'it does not name the account that pays the fee']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
   const { feePayer } = extra
   if (typeof feePayer !== 'string' || !isSolanaAddress(feePayer) || isZeroAddress(feePayer))
@@ -187,6 +188,3 @@ function asChosen(option: PaymentOption, origin: string, known: readonly Payee[]
     tokenVersion: String(extra?.version),
   }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
