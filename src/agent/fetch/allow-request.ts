@@ -3,6 +3,7 @@ import { principalOf } from '#client/credential.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { bodyTypesOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
+import { percentDecoded } from '#contract/wire/json.ts'
 import { fromVendor } from '#contract/wire/vendor.ts'
 import { allowCall } from '#wallet/approvals/allow-call.ts'
 import { newId } from '#wallet/ids.ts'
@@ -177,15 +178,7 @@ const segmentsOf = (path: string): string[] =>
   path
     .split('/')
     .filter(segment => segment !== '')
-    .map(segment => decoded(segment).toLowerCase())
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
-}
+    .map(segment => percentDecoded(segment).toLowerCase())
 
 /** A parameter such as `{id}` stands for one segment. */
 const isSame = (pattern: Segments, segments: Segments): boolean =>

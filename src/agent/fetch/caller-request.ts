@@ -3,7 +3,7 @@ import { ClientError } from '#client/client-error.ts'
 import { jsonDepth } from '#contract/limits.ts'
 import { type FormFields, type FormPart, fieldsOf, formBoundary, formParts } from '#contract/wire/form.ts'
 import { paymentHeaderNames } from '#contract/wire/headers.ts'
-import { isObject, parseJsonWithUniqueNames } from '#contract/wire/json.ts'
+import { isObject, parseJsonWithUniqueNames, utf8Text } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
 import { bytesWithin } from '#host/network.ts'
 import { FormFile } from '#toolkit/values/form-file.ts'
@@ -77,20 +77,10 @@ async function bodyOf(request: Request): Promise<Uint8Array | undefined> {
 /** With a repeated name, one parser would use the first value and another the last. */
 function jsonOf(headers: Record<string, string>, body: Uint8Array | undefined): unknown {
   if (!body || !isJsonMediaType(headers['content-type'])) return undefined
-  const text = textOf(body)
+  const text = utf8Text(body)
   if (text === null) return undefined
   const parsed = parseJsonWithUniqueNames(text, jsonDepth)
   return parsed.ok && (isObject(parsed.value) || Array.isArray(parsed.value)) ? parsed.value : undefined
-}
-
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function textOf(body: Uint8Array): string | null {
-  try {
-    return strictUtf8.decode(body)
-  } catch {
-    return null
-  }
 }
 
 /** Returns the request with other members in its body. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { answerListOf } from '../schemas.ts'
+import { percentDecoded } from '../wire/json.ts'
 
 /** Options of a chat request in addition to OpenAI's (brief §2.8). If absent, the default of that table applies. */
 const options = {
@@ -60,14 +61,6 @@ function suffixValue(text: string): unknown {
   return text
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
 const allowedValues = (option: string): string => {
   if (option === 'enable_web_search') return 'off, on, auto'
   return option === 'character_slug' ? 'the id of a public character' : 'true, false'
@@ -96,7 +89,7 @@ export function parseModelSuffix(name: string): SuffixedModel {
     const [option = '', ...rest] = pair.split('=')
     const schema = Object.hasOwn(suffixOptions, option) ? suffixOptions[option] : undefined
     if (!schema) continue
-    const parsed = schema.safeParse(suffixValue(decoded(rest.join('='))))
+    const parsed = schema.safeParse(suffixValue(percentDecoded(rest.join('='))))
     if (parsed.success) parameters[option] = parsed.data
     else invalid.push({ option, allowed: allowedValues(option) })
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { formLimits } from '../limits.ts'
+import { utf8Text } from './json.ts'
 
 /** A file in a form: its bytes, with the name and type that its sender claims, which prove nothing. */
 export const UploadedFile = z.file()
@@ -80,7 +81,7 @@ const headersEnd = `${lineEnd}${lineEnd}`
 function partOf(part: Buffer): FormPart | string | null {
   const end = part.subarray(0, formLimits.headerBytes).indexOf(headersEnd)
   if (end < 0) return `has a part without headers, or with more than ${formLimits.headerBytes} bytes of them`
-  const head = utf8(part.subarray(0, end))
+  const head = utf8Text(part.subarray(0, end))
   const disposition = head === null ? null : headerOf(head, 'content-disposition')
   const name = disposition === null ? null : parameterOf(disposition, 'name')
   if (head === null || disposition === null || !name || !/^form-data\s*;/i.test(disposition))
@@ -88,7 +89,7 @@ function partOf(part: Buffer): FormPart | string | null {
   const bytes = part.subarray(end + headersEnd.length)
   const filename = parameterOf(disposition, 'filename')
   if (filename === null) {
-    const text = utf8(bytes)
+    const text = utf8Text(bytes)
     return text === null ? 'has a field whose text is not UTF-8' : { name, content: text }
   }
   // An empty file input is sent as a file without a name or bytes.
@@ -129,14 +130,4 @@ function parameterOf(disposition: string, name: string): string | null {
   return text === null
     ? null
     : text.replaceAll('\\"', '"').replaceAll(/%22/g, '"').replaceAll(/%0D/gi, '\r').replaceAll(/%0A/gi, '\n')
-}
-
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function utf8(bytes: Buffer): string | null {
-  try {
-    return strictUtf8.decode(bytes)
-  } catch {
-    return null
-  }
 }

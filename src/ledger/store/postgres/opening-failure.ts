@@ -1,3 +1,4 @@
+import { percentDecoded } from '#contract/wire/json.ts'
 /** What is wrong and what to do. */
 export interface OpeningFailure {
   fact: string
@@ -45,20 +46,12 @@ export function openingFailure(error: unknown, url: string): OpeningFailure | nu
 function partsOf(url: string): { name: string; role: string; place: string; flags: string[] } {
   if (!URL.canParse(url)) return { name: '', role: '', place: '', flags: [] }
   const { hostname, port, pathname, username, searchParams } = new URL(url)
-  const role = decoded(username) || (searchParams.get('user') ?? '')
+  const role = percentDecoded(username) || (searchParams.get('user') ?? '')
   const host = hostname.replace(/^\[|\]$/g, '') || (searchParams.get('host') ?? '')
   const flags = [...(host ? [`--host=${quoted(host)}`] : []), ...(port ? [`--port=${port}`] : [])]
   const place = host ? ` at ${host}${port ? `:${port}` : ''}` : ''
   // Without a database name, PostgreSQL uses the role's name.
-  return { name: quoted(decoded(pathname.slice(1)) || role), role: role && quoted(role), place, flags }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return { name: quoted(percentDecoded(pathname.slice(1)) || role), role: role && quoted(role), place, flags }
 }
 
 const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

@@ -6,7 +6,7 @@ import { bodyBytes, bodyValues, jsonDepth } from '#contract/limits.ts'
 import { bodyTypesOf, type Operation } from '#contract/operations/operation.ts'
 import { BodyPieces } from '#contract/wire/body-pieces.ts'
 import { formBoundary, parseForm } from '#contract/wire/form.ts'
-import { parseJson } from '#contract/wire/json.ts'
+import { parseJson, utf8Text } from '#contract/wire/json.ts'
 import { isJsonMediaType } from '#contract/wire/media-type.ts'
 import { bytesWithin } from '#host/network.ts'
 
@@ -73,8 +73,6 @@ function requireJson(contentType: string | undefined): void {
 
 const invalidBody = (message: string) => fieldError([], message)
 
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 async function readBytes(source: BodySource, limit: number, arrived: Arrived): Promise<Uint8Array> {
   const announced = Number(source.header('content-length')[0] ?? 0)
   if (announced > limit) throw tooLarge()
@@ -84,11 +82,9 @@ async function readBytes(source: BodySource, limit: number, arrived: Arrived): P
 }
 
 function textOf(bytes: Uint8Array): string {
-  try {
-    return strictUtf8.decode(bytes)
-  } catch {
-    throw invalidBody('The body is not UTF-8.')
-  }
+  const text = utf8Text(bytes)
+  if (text === null) throw invalidBody('The body is not UTF-8.')
+  return text
 }
 
 const tooLarge = () =>
