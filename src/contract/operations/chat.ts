@@ -181,7 +181,7 @@ export const ChatCompletionChunk = z
   .meta({ id: 'ChatCompletionChunk' })
 export type ChatCompletionChunk = z.output<typeof ChatCompletionChunk>
 
-const ReasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+export const ReasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 const Verbosity = z.enum(['low', 'medium', 'high', 'auto'])
 
 const ResponseFormat = z.discriminatedUnion('type', [

@@ -159,11 +159,11 @@ const editFields = {
   safe_mode: FormBoolean.default(true),
 }
 
-const Quality = z.enum(['low', 'medium', 'high'])
+export const ImageQuality = z.enum(['low', 'medium', 'high'])
 
 /** Published contract §7.3. */
 export const EditImageRequest = z
-  .looseObject({ image: ImageInput, ...editFields, quality: Quality.optional() })
+  .looseObject({ image: ImageInput, ...editFields, quality: ImageQuality.optional() })
   .meta({ id: 'EditImageRequest' })
 export type EditImageRequest = z.output<typeof EditImageRequest>
 
@@ -172,7 +172,7 @@ export const MultiEditImageRequest = z
   .looseObject({
     images: z.union([listOf(ImageInput).min(1).max(mostEditImages), ImageInput]),
     ...editFields,
-    quality: Quality.optional(),
+    quality: ImageQuality.optional(),
   })
   .meta({ id: 'MultiEditImageRequest' })
 export type MultiEditImageRequest = z.output<typeof MultiEditImageRequest>

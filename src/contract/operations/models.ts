@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { readFailures } from '../errors/failures.ts'
 import { answerListOf, answerRecordOf, listOf, recordOf } from '../schemas.ts'
+import { ReasoningEffort } from './chat.ts'
+import { ImageQuality } from './images.ts'
 import { defineOperation } from './operation.ts'
 import { UpscaleFactor, videoMediaFields } from './video.ts'
 
@@ -47,8 +49,6 @@ const publishedTypes = ['asr', 'embedding', 'image', 'music', 'text', 'tts', 'up
 export const modelTypes = [...publishedTypes, 'background'] as const
 export type ModelType = (typeof modelTypes)[number]
 
-const ReasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
-
 const TextCapabilities = z.strictObject({
   optimizedForCode: z.boolean(),
   quantization: z.enum(['fp4', 'fp8', 'fp16', 'bf16', 'int8', 'int4', 'not-available']),
@@ -82,14 +82,12 @@ const TextConstraints = z.strictObject({
   repetition_penalty: Default.optional(),
 })
 
-const Quality = z.enum(['low', 'medium', 'high'])
-
 const imageChoices = {
   promptCharacterLimit: z.number(),
   resolutions: listOf(z.string()).optional(),
   defaultResolution: z.string().optional(),
-  qualities: listOf(Quality).optional(),
-  defaultQuality: Quality.optional(),
+  qualities: listOf(ImageQuality).optional(),
+  defaultQuality: ImageQuality.optional(),
 }
 
 const ImageConstraints = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { answerListOf, listOf } from '../schemas.ts'
-import { Cost, chatFailures } from './chat.ts'
+import { Cost, chatFailures, ReasoningEffort } from './chat.ts'
 import { defineOperation } from './operation.ts'
 import { ServiceParameters } from './service-parameters.ts'
 
@@ -55,8 +55,6 @@ const ResponseTool = z.looseObject({
   name: z.string().min(1).optional(),
   function: z.looseObject({ name: z.string().min(1) }).optional(),
 })
-
-const ReasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
 export const ResponsesRequest = z
   .looseObject({
