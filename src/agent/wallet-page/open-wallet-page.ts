@@ -20,14 +20,14 @@ import { spendingOf } from '../receipts/spending.ts'
 import type { OwnerWallet } from '../wallet/owner-wallet.ts'
 import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
 import { askedImage } from './asked-image.ts'
-import { type SendBack, sendingBack } from './send-back.ts'
-import { type Held, holdingsView, walletState } from './wallet-view.ts'
+import { type SendBack, sendingBack, wrongForm } from './send-back.ts'
+import { type Holdings, holdingsView, walletState } from './wallet-view.ts'
 
 export interface WalletPageOptions extends SendBack {
   ownerWallet: OwnerWallet
   place: WalletPlace
   /** Reads the balances from the chains and the service. */
-  holdings(): Promise<Held>
+  holdings(): Promise<Holdings>
   /** Folders that are searched for a call's files, which the call names without a folder. */
   outputFolders: readonly string[]
 }
@@ -170,6 +170,3 @@ const notAllStated = (): WalletRefusal =>
     sentence: 'No decision was recorded: a consent needs all three statements.',
     nextStep: 'Tick all three, or deny the request.',
   })
-
-const wrongForm = (): WalletRefusal =>
-  new WalletRefusal({ rule: 'settings', sentence: 'The form is incomplete.', nextStep: 'Reload the page.' })

@@ -79,5 +79,5 @@ const notConfirmed = (): WalletRefusal =>
     nextStep: `Compare the address, and type its last ${lastCharacters} characters.`,
   })
 
-const wrongForm = (): WalletRefusal =>
+export const wrongForm = (): WalletRefusal =>
   new WalletRefusal({ rule: 'settings', sentence: 'The form is incomplete.', nextStep: 'Reload the page.' })

@@ -148,13 +148,16 @@ function pendingApproval(ownerWallet: OwnerWallet, approval: Approval, place: Wa
   }
 }
 
-/** Balances from the chains and the service; `accepts` is the service's offer. */
-export type Held = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'> & {
+/**
+ * What a wallet has: its credit at the service and its balance on each chain, each with the time, or why it is unknown.
+ */
+export type Holdings = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'> & {
+  /** The service's payment options, if it answers. */
   accepts?: readonly PaymentOption[]
 }
 
 /** Balances and credit, if a chain or a service answered. */
-export const holdingsView = ({ creditMicroUsd, creditSeen, onChain, accepts = [] }: Held): HoldingsView => ({
+export const holdingsView = ({ creditMicroUsd, creditSeen, onChain, accepts = [] }: Holdings): HoldingsView => ({
   credit: seenView({ amountMicroUsd: creditMicroUsd, ...creditSeen }),
   balances: onChain.map(seen => ({
     address: seen.address,

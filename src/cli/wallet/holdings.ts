@@ -10,16 +10,7 @@ import {
 import { seeCredit } from '#agent/wallet/limits-view.ts'
 import { Balances } from '#agent/wallet/tool-wallet.ts'
 import { environmentKeys, folderKeys } from '#agent/wallet/wallet-keys.ts'
-import type { PaymentOption } from '#contract/wire/payment.ts'
-import type { WalletView } from '#toolkit/tool-context.ts'
-
-/**
- * What a wallet has: its credit at the service and its balance on each chain, each with the time, or why it is unknown.
- */
-export type Holdings = Pick<WalletView, 'creditMicroUsd' | 'creditSeen' | 'onChain'> & {
-  /** The service's payment options, if it answers. */
-  accepts?: readonly PaymentOption[]
-}
+import type { Holdings } from '#agent/wallet-page/wallet-view.ts'
 
 /** Checks repeatedly, for a page; each check is limited in time and never throws. */
 export interface HoldingsWatch {
