@@ -1,69 +1,41 @@
-import { type Clock, minuteMs } from '#contract/time.ts'
-import { TaskFailed, TaskThread } from '#host/workers/task-thread.ts'
+import type { Clock } from '#contract/time.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
-import { type DatabasePlace, databasePlace } from '#ledger/store/open-store.ts'
-import { StoreError } from '#ledger/store/store.ts'
+import { QueryThread } from '#ledger/store/query-thread.ts'
 import { refuse } from '../operator-refused.ts'
 import type { OperatedBlocks } from './operated-blocks.ts'
 import { type AskedBeside, type CsvPage, type CsvTable, NotAnswered } from './operator-context.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOrder, OperatorRead } from './wire.ts'
 
-export interface OperatorQueryTask {
-  database: DatabasePlace
-  /** The schema of the tables in PostgreSQL. */
-  schema: string
-  /** The service's time. */
-  nowMs: number
-  asked: { name: OperatorRead; input: unknown; blocked: Blocked } | { csv: CsvTable; order: unknown }
-}
+export type AskedOfOperator =
+  | { name: OperatorRead; input: unknown; blocked: Blocked }
+  | { csv: CsvTable; order: unknown }
 
 type Blocked = Awaited<ReturnType<OperatedBlocks['blocked']>>
 
-/**
- * Errors are returned as data, because an exception would end the thread. A driver's message may contain an address.
- */
-export type OperatorQueryAnswer =
-  | { answer: unknown }
-  | { refused: string }
-  | { failed: 'away' | 'late' | 'broken'; code: string }
+/** A refusal is returned as data, because an exception would lose its kind on the way. */
+export type OperatorQueryAnswer = { answer: unknown } | { refused: string }
 
-/** Each query takes tenths of a second at most, and PostgreSQL ends a statement earlier. */
-const queryMs = 30_000
-
-/** Enough for several consoles that load all their sections; further queries are refused. */
-const waitingQueries = 32
-
-/** How long the thread stays after its last query; a page reads again after 10 s. */
-const idleMs = minuteMs
-
-/**
- * For the rows of one query: more than two years of fifty models. It is collected often, so that the service stays
- * small.
- */
+/** More than two years of fifty models. */
 const heapMb = 256
-const youngMb = 4
 
 const busySeconds = 2
 const lateSeconds = 10
 
-/**
- * Answers operators' queries on a thread with its own connections, so that none of them delays a paying caller: SQLite
- * reads block their thread, and PostgreSQL has few connections.
- */
-export class OperatorQueries implements AskedBeside {
-  readonly #thread: TaskThread<OperatorQueryTask, OperatorQueryAnswer>
-  readonly #database: DatabasePlace
-  readonly #clock: Clock
-  readonly #schema: string
-
+/** Answers operators' queries. */
+export class OperatorQueries extends QueryThread<AskedOfOperator> implements AskedBeside {
   /** `database` is the configured address. */
-  constructor(database: string, { clock, schema = 'farebox' }: { clock: Clock; schema?: string }) {
-    this.#database = databasePlace(database)
-    this.#clock = clock
-    this.#schema = schema
-    const url = threadUrl('operator-query-thread', import.meta.url)
-    this.#thread = new TaskThread({
-      ...{ name: 'queries', url, timeoutMs: queryMs, waiting: waitingQueries, idleMs, heapMb, youngMb },
+  constructor(database: string, at: { clock: Clock; schema?: string }) {
+    super(database, at, {
+      name: 'queries',
+      url: threadUrl('operator-query-thread', import.meta.url),
+      heapMb,
+      busy: () =>
+        new NotAnswered('Too many operators’ queries are waiting.', 'Try again in a few seconds.', busySeconds),
+      late: cause =>
+        new NotAnswered('This takes too long to answer.', 'Ask for fewer days, or for one customer.', lateSeconds, {
+          cause,
+        }),
+      what: 'An operator’s query',
     })
   }
 
@@ -80,28 +52,9 @@ export class OperatorQueries implements AskedBeside {
     return this.#run({ csv, order }) as Promise<CsvPage>
   }
 
-  close(): Promise<void> {
-    return this.#thread.close()
-  }
-
-  async #run(asked: OperatorQueryTask['asked']): Promise<unknown> {
-    const task = { database: this.#database, schema: this.#schema, nowMs: this.#clock.now(), asked }
-    const answer = await this.#thread.run(task).catch(error => {
-      throw notRun(error)
-    })
-    if ('answer' in answer) return answer.answer
-    if ('refused' in answer) throw refuse(answer.refused)
-    const { failed, code } = answer
-    if (failed === 'late') throw tooLate()
-    if (failed === 'away') throw new StoreError('unreachable', `The ledger cannot be read (${code}).`)
-    throw new Error(`An operator’s query failed (${code}).`)
+  async #run(asked: AskedOfOperator): Promise<unknown> {
+    const answered = (await this.answerTo(asked)) as OperatorQueryAnswer
+    if ('refused' in answered) throw refuse(answered.refused)
+    return answered.answer
   }
 }
-
-function notRun(error: unknown): unknown {
-  if (error instanceof TaskFailed) return error.reason === 'late' ? tooLate(error) : error
-  return new NotAnswered('Too many operators’ queries are waiting.', 'Try again in a few seconds.', busySeconds)
-}
-
-const tooLate = (cause?: unknown): NotAnswered =>
-  new NotAnswered('This takes too long to answer.', 'Ask for fewer days, or for one customer.', lateSeconds, { cause })
