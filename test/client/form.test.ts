@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Client } from '#client/client.ts'
 import { createTranscription } from '#contract/operations/audio.ts'
 import { wavOf } from '#engines/audio/recording.ts'
+import { closeSound } from '../service/close-sound.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
 
 let service: OpenedService
@@ -16,8 +17,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await client.close()
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const wav = wavOf({ samples: new Int16Array(16_000), rate: 8_000 })

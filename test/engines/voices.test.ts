@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Voice } from '#contract/operations/audio.ts'
 import { wavOf, wavSeconds } from '#engines/audio/recording.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { ConfigRefused } from '#service/config/config-values.ts'
+import { closeSound } from '../service/close-sound.ts'
 import { configuredModels } from '../service/config/configured-models.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -34,8 +34,7 @@ beforeAll(async () => {
   key = await service.key(1)
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  await service.close()
+  await closeSound(service)
   await comfy.close()
   await other.close()
 })

@@ -1,5 +1,6 @@
 import OpenAI, { toFile } from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { closeSound } from '../service/close-sound.ts'
 import { type OpenedService, openService } from '../service/open-service.ts'
 
 /** The stock client before the real service, in this process; `stock-openai.test.ts` has the one with a socket. */
@@ -13,8 +14,7 @@ beforeAll(async () => {
   openai = new OpenAI({ baseURL: 'http://127.0.0.1:8402/api/v1', apiKey, maxRetries: 0, fetch })
 })
 afterAll(async () => {
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 test('speaks, and writes down what was spoken', async () => {

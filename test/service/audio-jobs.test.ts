@@ -6,10 +6,10 @@ import { AudioQueued, AudioStatus } from '#contract/operations/audio.ts'
 import { audioTypeOf } from '#engines/audio/recording.ts'
 import { DemoMusic } from '#engines/demo/audio.ts'
 import type { JobProgress, MusicCall, MusicEngine } from '#engines/ports/media-engines.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { demoModels, demoMusic } from '#service/models/demo-models.ts'
 import type { MusicModel } from '#service/models/model.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 let folder: string
@@ -90,9 +90,7 @@ beforeEach(() => {
 })
 afterAll(async () => {
   engine.verdict = () => ({ state: 'failed', reason: 'over' })
-  expect((await audit(service.database)).findings).toEqual([])
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const ask = { model: 'song', prompt: 'A slow waltz', lyrics_prompt: 'la la' }

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type SpeechFormat, Transcription, Voice } from '#contract/operations/audio.ts'
 import { audioTypeOf, wavHeader, wavOf, wavSeconds } from '#engines/audio/recording.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { voiceMs } from '#service/capabilities/audio/recordings.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { Model, SpeechModel, TranscriptionModel } from '#service/models/model.ts'
 import { drawn, made, played } from '../media/made-media.ts'
 import { tracksOf } from '../media/tracks-of.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 import { ScriptedSpeech, ScriptedTranscription } from './scripted-audio.ts'
 import { wavOfChunks } from './wav-of-chunks.ts'
@@ -49,9 +49,7 @@ beforeEach(() => {
   service.clock.pass(60_000)
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const seconds = (count: number) => wavOf({ samples: new Int16Array(8_000 * count), rate: 8_000 })

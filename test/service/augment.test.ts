@@ -9,7 +9,7 @@ import {
   type SearchEngine,
   type SearchResult,
 } from '#engines/ports/engine.ts'
-import { audit } from '#ledger/audit/audit.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const results: SearchResult[] = [1, 2, 3].map(number => ({
@@ -51,9 +51,7 @@ beforeEach(() => {
   web.failure = null
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
   await bare.close()
 })
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyBytes } from '#contract/limits.ts'
 import { bodyTypesOf } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const bodyRoom = { allBytes: 100_000, ofOneBytes: 70_000 }
@@ -15,8 +16,7 @@ beforeAll(async () => {
   bob = await service.key(5)
 })
 afterAll(async () => {
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const chat = (bytes: number) => {

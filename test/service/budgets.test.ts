@@ -7,6 +7,7 @@ import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { type ChatFixture, type Customer, eventsOf, openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { adminToken, TestClock } from './open-service.ts'
 
 const hour = 60 * 60 * 1000
@@ -26,8 +27,7 @@ afterEach(async () => {
   expect(await fixture.openHolds()).toBe(0)
   const report = await audit(fixture.service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
-  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 const order = async (command: string, body: unknown) => {

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { countPromptTokens, countTokens, RunningCount, tokenizedCharacters } from '#engines/tokens/count-tokens.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { type Beat, used } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { textModel } from './models/example-models.ts'
 
 const sees = textModel().capabilities
@@ -13,8 +13,7 @@ beforeAll(async () => {
   fixture = await openFixture({ model: { capabilities: { ...sees, supportsVision: true, supportsAudioInput: true } } })
 })
 afterAll(async () => {
-  expect((await audit(fixture.service.database)).findings).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 const thought = 'Step by step I work out the answer, which is forty-two. '

@@ -1,4 +1,5 @@
 /** Videos and files of a chat (published contract §5.1): by an address or as bytes, for models that say so. */
+
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import type { ChatCompletionRequest } from '#contract/operations/chat.ts'
@@ -6,12 +7,12 @@ import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { FetchedFile, FetchOrder } from '#engines/fetch/guarded-fetcher.ts'
 import { videoBytes } from '#engines/video-media/media-limits.ts'
 import { lineLog } from '#host/log.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { fetchMedia, filesCharacters, mediaNamedIn } from '#service/capabilities/chat/chat-media.ts'
 import { CountedFetcher } from '#service/http/route.ts'
 import type { TextModel } from '#service/models/model.ts'
 import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { textModel } from './models/example-models.ts'
 
 const ftyp = (brand: string) => Buffer.concat([Buffer.from([0, 0, 0, 16]), Buffer.from(`ftyp${brand}\0\0\0\0`)])
@@ -56,8 +57,7 @@ afterEach(() => {
 })
 afterAll(async () => {
   for (const fixture of fixtures) {
-    expect((await audit(fixture.service.database)).findings).toEqual([])
-    await fixture.service.close()
+    await closeSound(fixture.service)
   }
 })
 

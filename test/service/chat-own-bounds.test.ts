@@ -1,12 +1,13 @@
 /** An answer that our own limits cut off is charged as if the caller had left; an engine's own failure is free. */
+
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAiChat } from '#engines/openai/chat.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { asEvents, asJson, chunk, completion, event, type Upstream, upstream } from '../engines/openai/upstream.ts'
 import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { textModel } from './models/example-models.ts'
 
 const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
@@ -19,8 +20,7 @@ afterEach(async () => {
   if (!open) return
   const { fixture, server } = open
   await expect.poll(() => fixture.openHolds()).toBe(0)
-  expect((await audit(fixture.service.database)).findings).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
   await server.close()
 })
 

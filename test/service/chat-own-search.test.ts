@@ -1,7 +1,7 @@
 /** Brief §2.8, `enable_x_search`: a model's own search, in the place of the service's, at a price of its own. */
+
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { ChatCompletion } from '#contract/operations/chat.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import {
   asEvents,
   asJson,
@@ -14,6 +14,7 @@ import {
   usage,
 } from '../engines/openai/upstream.ts'
 import { eventsOf } from './chat-fixture.ts'
+import { closeSound } from './close-sound.ts'
 import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 import { ScriptedWeb } from './scripted-web.ts'
@@ -71,8 +72,7 @@ afterEach(async () => {
   await expect.poll(holds).toBe(0)
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  await service.close()
+  await closeSound(service)
   await server.close()
 })
 

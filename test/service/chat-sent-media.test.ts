@@ -1,10 +1,11 @@
 /** Audio and video that a chat brings along: known by their bytes and whole, or refused before anything is held. */
+
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { audit } from '#ledger/audit/audit.ts'
 import { clip } from '../engines/video-media/example-clips.ts'
 import { nestedBoxes } from '../media/hostile-media.ts'
 import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { textModel } from './models/example-models.ts'
 
 const clips: Record<string, Buffer> = {}
@@ -17,8 +18,7 @@ beforeAll(async () => {
 }, 60_000)
 afterEach(() => fixture.service.clock.pass(60_000))
 afterAll(async () => {
-  expect((await audit(fixture.service.database)).findings).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 const file = (name: string): Buffer => clips[name] ?? Buffer.alloc(0)

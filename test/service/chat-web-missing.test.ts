@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { modelOffline } from '#contract/errors/errors.ts'
 import { addressCharacters } from '#engines/fetch/fetcher.ts'
 import { PageUnread } from '#engines/ports/engine.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { type ChatFixture, inputMicroUsd, openFixture, outputMicroUsd } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 
 const searched: string[] = []
 const read: string[] = []
@@ -30,9 +30,7 @@ beforeAll(async () => {
 })
 afterEach(() => vi.restoreAllMocks())
 afterAll(async () => {
-  expect((await audit(fixture.service.database)).findings).toEqual([])
-  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 test.each([false, true])(

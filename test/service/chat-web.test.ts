@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import { PageUnread } from '#engines/ports/engine.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import {
   type ChatFixture,
   type Customer,
@@ -11,6 +10,7 @@ import {
   outputMicroUsd,
 } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { found, ScriptedWeb } from './scripted-web.ts'
 
 const web = new ScriptedWeb()
@@ -34,9 +34,7 @@ beforeEach(() => {
 // Whatever became of the call, nothing stays held.
 afterEach(() => expect.poll(() => fixture.openHolds()).toBe(0))
 afterAll(async () => {
-  expect((await audit(fixture.service.database)).findings).toEqual([])
-  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 const ada = {

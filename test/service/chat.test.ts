@@ -3,6 +3,7 @@ import { ChatCompletion } from '#contract/operations/chat.ts'
 import { balanceOf } from '#ledger/accounts/balances.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { eventsOf } from './chat-fixture.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const hello = { model: 'demo-chat', messages: [{ role: 'user', content: 'Count these four words' }] }
@@ -17,8 +18,7 @@ describe('chat completions', () => {
   afterAll(async () => {
     const report = await audit(service.database)
     expect(report.findings).toEqual([])
-    expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-    await service.close()
+    await closeSound(service)
   })
 
   test('§1.2 a whole answer, charged by its tokens', async () => {

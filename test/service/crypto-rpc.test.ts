@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { RpcResult } from '#contract/operations/rpc.ts'
 import type { ChainNode, NodeCall } from '#engines/ports/engine.ts'
-import { audit } from '#ledger/audit/audit.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** Answers every call as the test says, and records the calls. */
@@ -28,9 +28,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 beforeEach(() => {
   node.asked = []

@@ -1,7 +1,9 @@
 /** A download address is all that its bearer has to show, so it says one job until one moment, and nothing else. */
+
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { VideoQueued } from '#contract/operations/video.ts'
 import { DownloadLinks } from '#service/jobs/finished-media.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const ask = { model: 'demo-video-url', prompt: 'A lighthouse', duration: '2s', resolution: '360p', audio: false }
@@ -19,8 +21,7 @@ beforeAll(async () => {
   bytes = (await (await fetched(mine)).arrayBuffer()).byteLength
 }, 60_000)
 afterAll(async () => {
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const fetched = (url: URL, init?: RequestInit) => service.request(`${url.pathname}${url.search}`, init)

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pricePerMillion } from '#contract/money.ts'
 import { Embeddings } from '#contract/operations/embeddings.ts'
 import type { EmbeddingCall, EmbeddingEngine, EmbeddingResult } from '#engines/ports/engine.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { EmbeddingModel, Model } from '#service/models/model.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** Answers as the test says, and records the calls. */
@@ -41,9 +41,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const body = { model: 'scripted', input: 'a text' }

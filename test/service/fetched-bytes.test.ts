@@ -1,10 +1,11 @@
 /** What the service fetches for a call is in its memory as long as the call, so it counts with the call's body. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GuardedFetcher } from '#engines/fetch/guarded-fetcher.ts'
 import type { PageCall, PageReader } from '#engines/ports/engine.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { localServer } from '../local-server.ts'
 import { ScriptedChat, used } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { ScriptedImages, scriptedModels } from './image-models.ts'
 import { png } from './models/example-images.ts'
 import { textModel, videoModel } from './models/example-models.ts'
@@ -42,8 +43,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const charges = () => service.store.read.selectFrom('entry').select('id').where('kind', '=', 'CHARGE').execute()

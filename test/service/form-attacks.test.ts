@@ -1,8 +1,10 @@
 /** Forms and documents by which a caller would take memory and time, or a file of the service. */
+
 import { readdir } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { formLimits } from '#contract/limits.ts'
 import { packed } from './capabilities/documents/sample-documents.ts'
+import { closeSound } from './close-sound.ts'
 import { adminToken, type OpenedService, openService } from './open-service.ts'
 
 let service: OpenedService
@@ -11,8 +13,7 @@ beforeAll(async () => {
   service = await openService({ metricsToken: 'of figures' })
 })
 afterAll(async () => {
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 beforeEach(async () => {
   service.clock.pass(60_000)

@@ -1,4 +1,5 @@
 /** Hostile text in every place where the service accepts text. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createKey } from '#access/keys/api-keys.ts'
 import { jsonDepth } from '#contract/limits.ts'
@@ -8,6 +9,7 @@ import { bodyTypesOf } from '#contract/operations/operation.ts'
 import { operations } from '#contract/operations/operations.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import { ScriptedChat, words } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { textModel } from './models/example-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
@@ -29,8 +31,7 @@ beforeAll(async () => {
   admin = await newKey('ADMIN')
 })
 afterAll(async () => {
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 beforeEach(async () => {
   service.clock.pass(60_000)

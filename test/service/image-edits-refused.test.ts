@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { uploadBytes } from '#contract/limits.ts'
-import { audit } from '#ledger/audit/audit.ts'
+import { closeSound } from './close-sound.ts'
 import { type Body, form, type ImageFixture, openImageFixture } from './image-fixture.ts'
 import { colouredPng } from './image-models.ts'
 
@@ -9,9 +9,7 @@ beforeAll(async () => {
   fixture = await openImageFixture()
 })
 afterAll(async () => {
-  expect((await audit(fixture.service.database)).findings).toEqual([])
-  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 const png = (width: number, height: number) => async () => (await colouredPng(width, height)).toString('base64')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { contentViolation } from '#contract/errors/errors.ts'
 import { PackageMissing } from '#host/packages.ts'
-import { audit } from '#ledger/audit/audit.ts'
+import { closeSound } from './close-sound.ts'
 import { type Body, form, type ImageFixture, openImageFixture } from './image-fixture.ts'
 import { asItIs, colouredPng, type ImageCall, madeBytes } from './image-models.ts'
 
@@ -14,9 +14,7 @@ beforeEach(() => {
   fixture.engine.asked.length = 0
 })
 afterAll(async () => {
-  expect((await audit(fixture.service.database)).findings).toEqual([])
-  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 const requestOf = (call: ImageCall | undefined) => (call && 'request' in call ? call.request : call)

@@ -4,9 +4,9 @@ import { microUsd } from '#contract/money.ts'
 import { GeneratedImages, SimpleImages } from '#contract/operations/images.ts'
 import { imageSize, typeOfBytes } from '#contract/wire/image-header.ts'
 import type { ImageCall, ImageEngine } from '#engines/ports/media-engines.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { demoModels } from '#service/models/demo-models.ts'
 import type { ImageModel, Model } from '#service/models/model.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 /** Says what a test wants it to say, and remembers what it was asked. */
@@ -44,9 +44,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const body = { model: 'scripted', prompt: 'a red boat' }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bodyValues } from '#contract/limits.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 let service: OpenedService
@@ -9,8 +10,7 @@ beforeAll(async () => {
   key = await service.key(1)
 })
 afterAll(async () => {
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const zeros = (count: number) => `[${'0,'.repeat(count - 1)}0]`

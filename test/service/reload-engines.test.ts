@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ChatCall } from '#engines/ports/engine.ts'
 import type { JobProgress, VideoEngine } from '#engines/ports/media-engines.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { ConfigRefused } from '#service/config/config-values.ts'
 import { KeptEngines } from '#service/config/define-kind.ts'
 import type { Surroundings } from '#service/config/open-models.ts'
@@ -11,6 +10,7 @@ import { readConfig } from '#service/config/read-config.ts'
 import type { Model, TextModel } from '#service/models/model.ts'
 import { asJson, chunk, completion, event, finish, type Upstream, upstream } from '../engines/openai/upstream.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { closeSound } from './close-sound.ts'
 import { videoModel } from './models/example-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
@@ -68,10 +68,7 @@ describe('before callers', () => {
   beforeEach(() => {
     ended.length = 0
   })
-  afterAll(async () => {
-    expect((await audit(service.database)).findings).toEqual([])
-    await service.close()
-  })
+  afterAll(() => closeSound(service))
 
   const chat = (model: string, more: object = {}) =>
     service.post('/chat/completions', { model, messages: [{ role: 'user', content: 'hi' }], ...more }, key)

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { inferenceFailed } from '#contract/errors/errors.ts'
 import { ResponsesAnswer, ResponsesEvent } from '#contract/operations/responses.ts'
 import { DemoWeb } from '#engines/demo/web.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { type ChatFixture, type Customer, inputMicroUsd, openFixture, outputMicroUsd } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 
 const web = new DemoWeb()
 const answered = [...words('An', ' answer'), { usage: used(100, 10) }]
@@ -19,9 +19,7 @@ beforeEach(() => fixture.engine.play(answered))
 // Whatever became of the call, nothing stays held.
 afterEach(() => expect.poll(() => fixture.openHolds()).toBe(0))
 afterAll(async () => {
-  expect((await audit(fixture.service.database)).findings).toEqual([])
-  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 const post = (customer: Customer, body: object, headers: Record<string, string> = {}) =>

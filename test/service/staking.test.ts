@@ -12,6 +12,7 @@ import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, type TestWallet } from '../access/identity/signed-header.ts'
 import { type ChatFixture, eventsOf, hello, openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
+import { closeSound } from './close-sound.ts'
 import { TestClock } from './open-service.ts'
 
 /** A chain of stakes, at the port. */
@@ -45,8 +46,7 @@ afterEach(async () => {
   expect(await fixture.openHolds()).toBe(0)
   const report = await audit(fixture.service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
-  expect(fixture.service.logged.filter(line => line.level === 'error')).toEqual([])
-  await fixture.service.close()
+  await closeSound(fixture.service)
 })
 
 let nonces = 0

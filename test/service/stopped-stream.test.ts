@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { audit } from '#ledger/audit/audit.ts'
 import { asEvents, chunk, event, type Upstream, upstream } from '../engines/openai/upstream.ts'
+import { closeSound } from './close-sound.ts'
 import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
@@ -29,8 +29,7 @@ models:
   key = await service.key(5)
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  await service.close()
+  await closeSound(service)
   await server.close()
 })
 

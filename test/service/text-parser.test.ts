@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { optionalPackage } from '#host/packages.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { minimalPdf, packed } from './capabilities/documents/sample-documents.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 let service: OpenedService
@@ -9,9 +9,7 @@ beforeAll(async () => {
   service = await openService()
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 beforeEach(() => service.clock.pass(60_000))
 

@@ -1,6 +1,8 @@
 /** Attacks by callers on the choice of an upstream, and by upstreams on callers. */
+
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { asJson, completion, type Upstream, upstream } from '../engines/openai/upstream.ts'
+import { closeSound } from './close-sound.ts'
 import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
@@ -42,8 +44,7 @@ models:
   key = await service.key(10)
 })
 afterAll(async () => {
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
   await near.close()
   await evil.close()
 })

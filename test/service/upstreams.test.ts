@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { leaveOutMs } from '#engines/upstreams/upstream-health.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import {
   asEvents,
   asJson,
@@ -12,6 +11,7 @@ import {
   upstream,
   usage,
 } from '../engines/openai/upstream.ts'
+import { closeSound } from './close-sound.ts'
 import { configuredModels } from './config/configured-models.ts'
 import { type OpenedService, openService, TestClock } from './open-service.ts'
 
@@ -76,8 +76,7 @@ afterEach(() => {
   clock.pass(100 * leaveOutMs)
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  await service.close()
+  await closeSound(service)
   for (const server of servers) await server.close()
 })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FetchRefused } from '#engines/fetch/fetcher.ts'
 import type { TranscriptCall, VideoTranscriber } from '#engines/ports/media-engines.ts'
-import { audit } from '#ledger/audit/audit.ts'
+import { closeSound } from './close-sound.ts'
 import { privateSpellings } from './media/private-spellings.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
@@ -38,8 +38,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 const lines = () => service.store.read.selectFrom('entry').selectAll().where('kind', '=', 'CHARGE').execute()

@@ -4,9 +4,9 @@ import { WalletBalance, WalletTransactions } from '#contract/operations/wallet.t
 import { balanceRemaining, paymentRequired } from '#contract/wire/headers.ts'
 import { DiscoveryRequired, WalletCreditRequired } from '#contract/wire/payment-required.ts'
 import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
-import { audit } from '#ledger/audit/audit.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, solanaWallet, type TestWallet } from '../access/identity/signed-header.ts'
+import { closeSound } from './close-sound.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
 const hello = { model: 'demo-chat', messages: [{ role: 'user', content: 'Count these four words' }] }
@@ -18,11 +18,7 @@ describe('wallets through the front door', () => {
   beforeAll(async () => {
     service = await openService()
   })
-  afterAll(async () => {
-    expect((await audit(service.database)).findings).toEqual([])
-    expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-    await service.close()
-  })
+  afterAll(() => closeSound(service))
 
   const signIn = (wallet: TestWallet, changes: Partial<Parameters<TestWallet['header']>[0]> = {}) => {
     const isSolana = !wallet.address.startsWith('0x')

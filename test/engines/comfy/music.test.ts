@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { audit } from '#ledger/audit/audit.ts'
 import { ConfigRefused } from '#service/config/config-values.ts'
 import { KeptEngines } from '#service/config/define-kind.ts'
+import { closeSound } from '../../service/close-sound.ts'
 import { configuredModels } from '../../service/config/configured-models.ts'
 import { type OpenedService, openService } from '../../service/open-service.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
@@ -39,8 +39,7 @@ beforeEach(async () => {
   key = await service.key(1)
 })
 afterEach(async () => {
-  expect((await audit(service.database)).findings).toEqual([])
-  await service.close()
+  await closeSound(service)
   await kept.close()
   await server.close()
 })

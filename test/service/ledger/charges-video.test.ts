@@ -7,6 +7,7 @@ import { audit } from '#ledger/audit/audit.ts'
 import type { KeyBudget } from '#ledger/store/account-ops.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { closeSound } from '../close-sound.ts'
 import { type OpenedService, openService } from '../open-service.ts'
 
 const image =
@@ -29,8 +30,7 @@ beforeEach(async () => {
 afterEach(async () => {
   const report = await audit(service.database)
   expect([report.findings, report.driftMicroUsd]).toEqual([[], 0n])
-  expect(service.logged.filter(line => line.level === 'error')).toEqual([])
-  await service.close()
+  await closeSound(service)
 })
 
 async function commit(op: Op): Promise<void> {
