@@ -81,6 +81,16 @@ test('an alias answers the same, under an id of its own (contract differences: l
   expect(new Set(ids).size).toBe(ids.length)
 })
 
+test.each([
+  ['/chat/completions', 'At most 10 MiB. JSON may have 50,000 values (members and items at all levels) and 64 levels.'],
+  ['/embeddings', 'At most 10 MiB. JSON may have 320,000 values (members and items at all levels) and 64 levels.'],
+  ['/video/queue', 'At most 35 MiB. JSON may have 50,000 values (members and items at all levels) and 64 levels.'],
+  ['/api_keys', 'At most 64 KiB. JSON may have 50,000 values (members and items at all levels) and 64 levels.'],
+  ['/audio/transcriptions', 'At most 35 MiB.'],
+])('the body of %s has its limits', (path, limits) => {
+  expect(description.paths[path]?.post?.requestBody).toMatchObject({ description: limits })
+})
+
 test('streams, bytes, optional bodies and payments stand where the brief has them', () => {
   expect(answerOf('/chat/completions', 'post', '200').content).toEqual({
     'application/json': { schema: { $ref: '#/components/schemas/ChatCompletion' } },

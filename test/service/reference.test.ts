@@ -57,6 +57,10 @@ describe('the pages', () => {
     for (const link of new Set(links)) expect([link, (await pageAt(link)).status]).toEqual([link, 200])
   })
 
+  test('a page has the limits of its body', async () => {
+    expect((await pageAt('/docs/createChatCompletion')).text).toContain('application/json. At most 10 MiB.')
+  })
+
   test('they run no script and load nothing', async () => {
     for (const path of ['/docs', '/docs/createChatCompletion']) {
       const { text, headers } = await pageAt(path)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { answerHeaders } from '../operations/answer-headers.ts'
+import { describeBodyLimits } from '../operations/body-limits.ts'
 import {
   type AuthScheme,
   type BodyType,
@@ -34,9 +35,7 @@ export function describeOperation(operation: Operation, printer: SchemaPrinter):
     ...(operation.isOwn ? { 'x-farebox-own': true } : {}),
     security: securityOf(operation),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(request.body
-      ? { requestBody: { required: !request.bodyOptional, content: bodyContent(operation, request.body, printer) } }
-      : {}),
+    ...(request.body ? { requestBody: describeBody(operation, request.body, printer) } : {}),
     responses: describeAnswers(operation, printer),
   }
 }
@@ -49,9 +48,13 @@ function securityOf(operation: Operation): Record<string, string[]>[] {
 
 const mediaTypes: Record<BodyType, string> = { json, multipart: 'multipart/form-data' }
 
-function bodyContent(operation: Operation, body: z.ZodType, printer: SchemaPrinter) {
+function describeBody(operation: Operation, body: z.ZodType, printer: SchemaPrinter) {
   const schema = printer.print(body, 'input')
-  return Object.fromEntries(bodyTypesOf(operation).map(type => [mediaTypes[type], { schema }]))
+  return {
+    description: describeBodyLimits(operation),
+    required: !operation.request.bodyOptional,
+    content: Object.fromEntries(bodyTypesOf(operation).map(type => [mediaTypes[type], { schema }])),
+  }
 }
 
 /** Lists each member of a path or query as its own parameter. */

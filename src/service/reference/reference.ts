@@ -21,7 +21,7 @@ export interface ReferenceSource {
 
 interface Described {
   parameters?: readonly { name: string; in: string; required: boolean; schema: DescribedSchema }[]
-  requestBody?: { content: Readonly<Record<string, { schema: DescribedSchema }>> }
+  requestBody?: { description: string; content: Readonly<Record<string, { schema: DescribedSchema }>> }
   responses: Readonly<Record<string, DescribedAnswer>>
 }
 
@@ -156,7 +156,7 @@ ${table(['Name', 'In', 'Type', 'Allowed'], rows)}`
     if (!first) return html``
     const [, { schema }] = first
     return html`<h2>Body</h2>
-<p>${contents.map(([type]) => type).join(' or ')}</p>
+<p>${contents.map(([type]) => type).join(' or ')}. ${requestBody?.description ?? ''}</p>
 ${memberTable(schemaRows(schema, this.#find))}`
   }
 

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { z } from 'zod'
 import { invalidContentType, invalidRequest, payloadTooLarge } from '#contract/errors/errors.ts'
 import { describeIssues, fieldError } from '#contract/errors/issues.ts'
-import { bodyBytes, bodyValues, jsonDepth } from '#contract/limits.ts'
+import { jsonDepth } from '#contract/limits.ts'
+import { mostBodyBytes, mostBodyValues } from '#contract/operations/body-limits.ts'
 import { bodyTypesOf, type Operation } from '#contract/operations/operation.ts'
 import { BodyPieces } from '#contract/wire/body-pieces.ts'
 import { formBoundary, parseForm } from '#contract/wire/form.ts'
@@ -22,20 +23,6 @@ export interface BodySource {
 
 type Arrived = (bytes: number) => void
 
-/** Callers without credentials, and key management, may send only small bodies. */
-const bytesLimit = (operation: Operation): number => {
-  if (!operation.auth.length || operation.adminKey) return bodyBytes.small
-  if (operation.limit === 'video.queue' || operation.path === '/video/quote') return bodyBytes.video
-  if (bodyTypesOf(operation).includes('multipart')) return bodyBytes.form
-  return bodyBytes.json
-}
-
-/** Only embeddings have long lists, of a model's own tokens. */
-const mostValues = ({ limit }: Operation) => ({
-  values: limit === 'embedding' ? bodyValues.embeddings : bodyValues.usual,
-  members: bodyValues.usual,
-})
-
 /** Reads the JSON of a body, or the fields of a form, up to its limit; undefined if the operation takes none. */
 export async function readBody(operation: Operation, source: BodySource, arrived: Arrived): Promise<unknown> {
   if (!operation.request.body) return undefined
@@ -45,7 +32,7 @@ export async function readBody(operation: Operation, source: BodySource, arrived
   const taken = bodyTypesOf(operation)
   const boundary = taken.includes('multipart') ? formBoundary(type) : null
   if (boundary === null && !taken.includes('json')) throw invalidContentType()
-  const bytes = await readBytes(source, bytesLimit(operation), arrived)
+  const bytes = await readBytes(source, mostBodyBytes(operation), arrived)
   return boundary === null ? parsedJson(bytes, type, operation) : parsedForm(bytes, boundary)
 }
 
@@ -62,7 +49,7 @@ function parsedJson(bytes: Uint8Array, type: string | undefined, operation: Oper
     if (operation.request.bodyOptional) return {}
     throw invalidBody('The body is empty; send JSON.')
   }
-  const parsed = parseJson(text, jsonDepth, mostValues(operation))
+  const parsed = parseJson(text, jsonDepth, mostBodyValues(operation))
   if (!parsed.ok) throw invalidBody(`The body ${parsed.reason}.`)
   return parsed.value
 }
