@@ -1,12 +1,20 @@
 import pRetry from 'p-retry'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { walletConcurrency } from '#contract/limits.ts'
-import type { AnswerOf, CallOf, Operation } from '#contract/operations/operation.ts'
+import { type AnswerOf, type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import { type Clock, systemClock } from '#contract/time.ts'
 import { defaultVendor, fromVendor } from '#contract/wire/vendor.ts'
 import { ClientError } from './client-error.ts'
 import { type Credential, credentialHeaders, principalOf, SignInSkew } from './credential.ts'
-import { answerBytes, bucketModelCharacters, attempts as defaultAttempts, errorBytes, mostAtOnce } from './limits.ts'
+import {
+  answerBytes,
+  bodyMs,
+  bucketModelCharacters,
+  attempts as defaultAttempts,
+  errorBytes,
+  mostAtOnce,
+  paidBodyMs,
+} from './limits.ts'
 import type { FlightEnd } from './pace/breaker.ts'
 import { Gate, LimitsSeen, type Passage } from './pace/gate.ts'
 import { InFlightLimit } from './pace/in-flight-limit.ts'
@@ -246,7 +254,7 @@ export class Client {
   }
 
   async #json<O extends Operation>(operation: O, response: WireResponse): Promise<ClientAnswer<O>> {
-    const body = fromVendor(await readJson(response, answerBytes), this.vendor)
+    const body = fromVendor(await readJson(response, answerBytes, isPaid(operation) ? paidBodyMs : bodyMs), this.vendor)
     const schema = operation.answer.json
     const answer = schema ? readLeniently(schema, body) : null
     if (answer === null)

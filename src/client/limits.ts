@@ -9,6 +9,12 @@ export const connectTimeoutMs = 10_000
 export const headersTimeoutMs = 180_000
 /** Longest silence within a body: streams send something more often. */
 export const bodyTimeoutMs = 60_000
+/** For a whole answer of JSON that cost nothing, once it has begun; the longest list takes seconds. */
+export const bodyMs = 30_000
+/** The same for an answer that was paid for: sixteen images over a slow line. */
+export const paidBodyMs = 15 * minuteMs
+/** How long to wait for the text of an error; its status alone says most. */
+export const errorMs = 5_000
 /** How long an idle connection is kept. */
 export const keepAliveMs = 30_000
 

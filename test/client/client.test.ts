@@ -1,7 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Client, type ClientOptions } from '#client/client.ts'
 import { ClientError } from '#client/client-error.ts'
-import { answerBytes, breakerFailures } from '#client/limits.ts'
+import { answerBytes, bodyMs, breakerFailures, errorMs } from '#client/limits.ts'
 import {
   chargeUnknown,
   errorKinds,
@@ -206,6 +207,29 @@ test('an answer that is too large or breaks off is never taken for one', async (
     wasSent: true,
   })
   expect(broken.server.seen).toHaveLength(1)
+})
+
+test('an answer that drips without end is given up, and so is the text of an error', async () => {
+  const drips = () =>
+    new ReadableStream({
+      async pull(controller) {
+        await turn()
+        controller.enqueue(new TextEncoder().encode(' '))
+      },
+    })
+  const json = { 'content-type': 'application/json' }
+  let status = 200
+  const fetch = async () => new Response(drips(), { status, headers: json })
+  const { client } = await clientOf(() => {}, { fetch })
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const late = expect(client.call(listModels, list, { attempts: 1 })).rejects.toMatchObject({ kind: 'no-answer' })
+  await vi.advanceTimersByTimeAsync(bodyMs)
+  await late
+  status = 400
+  const refused = expect(client.call(listModels, list)).rejects.toMatchObject({ status })
+  await vi.advanceTimersByTimeAsync(errorMs)
+  await refused
 })
 
 test('a refused connection is told apart from a lost answer, and only then is a paid call sent again', async () => {

@@ -2,30 +2,51 @@ import { answerValues, jsonDepth } from '#contract/limits.ts'
 import { BodyPieces } from '#contract/wire/body-pieces.ts'
 import { parseJson } from '#contract/wire/json.ts'
 import { ClientError } from '../client-error.ts'
-import { errorCharacters } from '../limits.ts'
+import { bodyMs, errorCharacters, errorMs } from '../limits.ts'
 import { type WireResponse, wireFailure } from './wire.ts'
 
-/** Reads the whole body, up to `maximumBytes`; a truncated body is not an answer. */
-export async function readBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
+/**
+ * Reads the whole body, up to `maximumBytes` and within this time; a truncated body is not an answer. A body may
+ * otherwise arrive so slowly that it never ends.
+ */
+export async function readBytes(
+  response: WireResponse,
+  maximumBytes: number,
+  withinMs: number = bodyMs,
+): Promise<Uint8Array> {
   const pieces = new BodyPieces()
-  try {
+  const read = async () => {
     for await (const piece of response.body) {
       if (pieces.bytes + piece.byteLength > maximumBytes) {
         throw new ClientError('too-large', `The answer is larger than ${maximumBytes} bytes.`, { wasSent: true })
       }
       pieces.add(piece)
     }
-  } catch (error) {
-    response.discard()
-    if (error instanceof ClientError || (error instanceof Error && error.name === 'AbortError')) throw error
-    throw wireFailure(error)
   }
-  return pieces.whole()
+  if (await arrives(response, read, withinMs)) return pieces.whole()
+  throw new ClientError('no-answer', 'The answer took too long.', { wasSent: true })
 }
 
-/** Parses untrusted JSON, bounded in size, depth and values. */
-export const readJson = async (response: WireResponse, maximumBytes: number): Promise<unknown> =>
-  jsonInAnswer(await readBytes(response, maximumBytes))
+/** Reads a body; false once the time is over. The body is discarded unless it was read to its end. */
+async function arrives(response: WireResponse, read: () => Promise<void>, withinMs: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => late.resolve(false), withinMs)
+  let isWhole = false
+  try {
+    isWhole = await Promise.race([read().then(() => true), late.promise])
+    return isWhole
+  } catch (error) {
+    if (error instanceof ClientError || (error instanceof Error && error.name === 'AbortError')) throw error
+    throw wireFailure(error)
+  } finally {
+    clearTimeout(timer)
+    if (!isWhole) response.discard()
+  }
+}
+
+/** Parses untrusted JSON, bounded in size, depth, values and time. */
+export const readJson = async (response: WireResponse, maximumBytes: number, withinMs?: number): Promise<unknown> =>
+  jsonInAnswer(await readBytes(response, maximumBytes, withinMs))
 
 /** `undefined` if it isn't JSON, nests too deep or has too many values. */
 export function jsonInAnswer(bytes: Uint8Array): unknown {
@@ -34,8 +55,8 @@ export function jsonInAnswer(bytes: Uint8Array): unknown {
 }
 
 /**
- * Reads an unsuccessful answer: its JSON, or the beginning of its text. A larger one is cut, because its status says
- * enough. Occurrences of `secret` are removed, because the text goes to a model and to records.
+ * Reads an unsuccessful answer: its JSON, or the beginning of its text. A larger or slower one is cut, because its
+ * status says enough. Occurrences of `secret` are removed, because the text goes to a model and to records.
  */
 export async function readErrorBody(
   response: WireResponse,
@@ -50,17 +71,13 @@ export async function readErrorBody(
 
 async function firstBytes(response: WireResponse, maximumBytes: number): Promise<Uint8Array> {
   const pieces = new BodyPieces()
-  try {
+  const read = async () => {
     for await (const piece of response.body) {
       pieces.add(piece.subarray(0, maximumBytes - pieces.bytes))
-      if (pieces.bytes < maximumBytes) continue
-      response.discard()
-      break
+      if (pieces.bytes === maximumBytes) return response.discard()
     }
-  } catch (error) {
-    response.discard()
-    throw error instanceof Error && error.name === 'AbortError' ? error : wireFailure(error)
   }
+  await arrives(response, read, errorMs)
   return pieces.whole()
 }
 
