@@ -1,7 +1,8 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { open, readdir, readFile, stat } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { fetchedVideoMs, jobQuestionMs } from '#engines/jobs/job-upstream.ts'
 import { json, type Said, video } from './job-double.ts'
 import { call, follow, jobEngines, type Kind, wires } from './job-engines.ts'
@@ -44,6 +45,21 @@ describe('a finished video', () => {
     const before = world.server.seen.length
     expect(await world.engine(kind).start(call())).toEqual(done)
     expect(world.server.seen.length).toBe(before)
+  })
+
+  test('of which the disk takes a part at a time is written whole', async () => {
+    const handle = await open(fileURLToPath(import.meta.url))
+    const files = Object.getPrototypeOf(handle)
+    await handle.close()
+    const write: typeof handle.write = files.write
+    const taken = vi.spyOn(files, 'write').mockImplementation(function (this: typeof handle, piece: unknown) {
+      return write.call(this, (piece as Buffer).subarray(0, 5))
+    })
+    onTestFinished(() => taken.mockRestore())
+    world.server.says(wires.service.look, video(bytes))
+    const done = await world.engine('service').poll(call(), { queueId: 'q1' })
+    if (done.state !== 'completed') throw new Error(JSON.stringify(done))
+    expect(await readFile(done.path)).toEqual(bytes)
   })
 
   describe('that comes slowly', () => {

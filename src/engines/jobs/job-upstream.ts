@@ -278,7 +278,8 @@ async function writeBounded(path: string, { body, headers }: FileResponse): Prom
     for await (const piece of body) {
       bytes += piece.length
       if (bytes > fetchedVideoBytes) throw new Error('The engine’s video is too large.')
-      await file.write(piece)
+      // `write` may write only the beginning, for example of what a nearly full disk has room for.
+      await file.writeFile(piece)
     }
     const said = Number(headers['content-length'] ?? bytes)
     if (bytes === 0 || bytes !== said) throw new Error('The engine’s video ended early.')
