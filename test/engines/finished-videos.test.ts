@@ -53,7 +53,7 @@ describe('a finished video', () => {
     await handle.close()
     const write: typeof handle.write = files.write
     const taken = vi.spyOn(files, 'write').mockImplementation(function (this: typeof handle, piece: unknown) {
-      return write.call(this, (piece as Buffer).subarray(0, 5))
+      return write.call(this, (piece as Buffer).subarray(0, 5) as never)
     })
     onTestFinished(() => taken.mockRestore())
     world.server.says(wires.service.look, video(bytes))
