@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { inferenceFailed, modelOverloaded } from '#contract/errors/errors.ts'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
+import { countGenerated, countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { type ChatFixture, eventsOf, openFixture } from './chat-fixture.ts'
 import { type Beat, used, words } from './chat-script.ts'
@@ -124,6 +124,24 @@ describe('complete', () => {
       expect([ledger.charged, ledger.skus, ledger.writtenOff]).toEqual([charged, skus, 0n])
       expect(costIn(text, stream)).toEqual({ usd: Number(charged) / 1e6, diem: 0 })
     }
+  })
+
+  test('with megabytes of text and no usage: counted in turns with other requests', async () => {
+    const text = Array.from({ length: 200_000 }, (_, at) => at.toString(36)).join(' ')
+    const began = performance.now()
+    await countGenerated(text)
+    const countedMs = performance.now() - began
+    fixture.engine.play([{ text }])
+    const customer = await fixture.customer(1)
+    let [last, longestMs] = [performance.now(), 0]
+    const look = setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    const answer = await fixture.chat(customer, {})
+    clearInterval(look)
+    expect(answer.status).toBe(200)
+    expect(longestMs).toBeLessThan(countedMs / 3)
   })
 
   test('with nothing at all: it is not an answer, and free', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { countTokens as countPiece } from 'gpt-tokenizer/encoding/o200k_base'
 import type { ChatCompletionRequest, ChatMessage, ContentPart } from '#contract/operations/chat.ts'
 
@@ -188,10 +189,13 @@ export class RunningCount {
   }
 }
 
-/** Counts a generated text that arrived in one piece. */
-export function countGenerated(text: string): number {
+/** Counts a generated text that arrived in one piece. A long one is counted in turns with other work. */
+export async function countGenerated(text: string): Promise<number> {
   const count = new RunningCount()
-  if (text) count.push(text)
+  for (let at = 0; at < text.length; at += tokenizedCharacters) {
+    if (at > 0) await setImmediate()
+    count.push(text.slice(at, at + tokenizedCharacters))
+  }
   return count.whole
 }
 

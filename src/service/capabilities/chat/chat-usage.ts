@@ -23,13 +23,15 @@ interface CountedUsage {
 }
 
 /** Returns what the engine reported; if it reported nothing, or something impossible, counts here. */
-export function usageOfCompletion(request: ChatCompletionRequest, completion: ChatCompletion): CountedUsage {
-  const text = completion.choices.map(choice => generatedText(choice.message)).join('\n')
-  return believed(completion.usage, {
-    hasText: completion.choices.some(choice => generatedText(choice.message)),
-    prompt: () => countPromptTokens(request),
-    completion: () => countGenerated(text),
-  })
+export async function usageOfCompletion(
+  request: ChatCompletionRequest,
+  { choices, usage }: ChatCompletion,
+): Promise<CountedUsage> {
+  const texts = choices.map(({ message }) => generatedText(message))
+  const hasText = texts.some(Boolean)
+  const isCounted = hasText && !(usage && isPossible(usage) && usage.completion_tokens > 0)
+  const completion = isCounted ? await countGenerated(texts.join('\n')) : 0
+  return believed(usage, { hasText, prompt: () => countPromptTokens(request), completion: () => completion })
 }
 
 /** Our own count. */

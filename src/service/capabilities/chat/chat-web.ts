@@ -190,7 +190,7 @@ async function searchIfWanted(plan: WebPlan & { kind: 'auto' }, parts: LookUp): 
     return null
   })
   if (completion === null) return { kind: 'search', sources: [], missing: ['search'], lines: [] }
-  const { usage, counted } = usageOfCompletion(request, completion)
+  const { usage, counted } = await usageOfCompletion(request, completion)
   const decided = chatLines(model, usage, counted).map(line => ({
     ...line,
     sku: line.sku.replace('chat.', 'chat.search.'),

@@ -37,7 +37,7 @@ export async function completeChat(
     call.goOn()
     const prepared = await prepareChat(plan, call, service)
     const completion = await completed({ call, plan, service, prepared, charge })
-    const counted = usageOfCompletion(prepared.request, completion)
+    const counted = await usageOfCompletion(prepared.request, completion)
     const search = plan.options.searchesX ? new OwnSearch() : null
     search?.read(completion)
     const value = { completion, usage: counted.usage, prepared: withOwnSources(prepared, search?.sources ?? []) }
