@@ -1,6 +1,6 @@
 import { toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { evmNetwork } from '#contract/wire/networks.ts'
 import { type LocalFacilitatorOptions, openLocalFacilitator } from '#payments/evm/local-facilitator.ts'
 import type { Facilitator } from '#payments/facilitators/rail.ts'
@@ -21,7 +21,7 @@ worldForEachTest(made => {
 const received = () => chain.transfersTo(world.option.payTo)
 
 async function open(options: Partial<LocalFacilitatorOptions> = {}) {
-  const key = options.key ?? generatePrivateKey()
+  const key = generatePrivateKey()
   const { address } = privateKeyToAccount(key)
   await chain.fund(address)
   const facilitator = await openLocalFacilitator({
@@ -161,25 +161,6 @@ test('a transaction that its node says to know already is not sent a second time
   expect((await send(world.compose({ facilitator }), payment)).status).toBe(200)
   expect(world.gate.asked.filter(method => method === 'eth_sendRawTransaction')).toHaveLength(1)
   expect(await chain.ask('eth_getTransactionCount', [address, 'latest'])).toBe('0x1')
-  expect(await creditOf(world, account.address)).toBe(five)
-})
-
-test('a transaction that another process of its key replaces is sent again', async () => {
-  const key = generatePrivateKey()
-  const { facilitator, address } = await open({ key })
-  const { account, payment } = await payer(world)
-  await chain.ask('evm_setAutomine', [false])
-  const answer = send(world.compose({ facilitator }), payment)
-  const isSent = async () => (await chain.ask('eth_getTransactionCount', [address, 'pending'])) === '0x1'
-  await vi.waitUntil(isSent, { timeout: 10_000, interval: 10 })
-  const fee = 10n ** 12n
-  const replacing = { type: 'eip1559', chainId: 8453, nonce: 0, to: address, gas: 21_000n } as const
-  const raw = privateKeyToAccount(key).signTransaction({ ...replacing, maxFeePerGas: fee, maxPriorityFeePerGas: fee })
-  await chain.ask('eth_sendRawTransaction', [await raw])
-  await chain.ask('evm_setAutomine', [true])
-  await chain.ask('evm_mine')
-  expect((await answer).status).toBe(200)
-  expect(await received()).toHaveLength(1)
   expect(await creditOf(world, account.address)).toBe(five)
 })
 

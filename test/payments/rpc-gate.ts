@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { toHex } from 'viem'
 import { localServer } from '../local-server.ts'
 
 export type GateMode =
@@ -13,8 +14,10 @@ export type GateMode =
   | 'taken-sends'
   /** A transaction is lost on its way. */
   | 'drop-sends'
-  /** Knows only what every node knows. */
+  /** Knows only what every node knows, and estimates without what waits for a block, as most nodes do. */
   | 'plain'
+  /** Its blocks have ten times the fee, as after a rush. */
+  | 'dear'
   /** Has the events of a block, and not the receipts yet, as one of several nodes behind an address may. */
   | 'no-receipts'
 
@@ -31,8 +34,9 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
   const server = await localServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const body = Buffer.concat(chunks)
-    const asked = JSON.parse(body.toString())
+    const asked = JSON.parse(Buffer.concat(chunks).toString())
+    if (gate.mode === 'plain' && asked.method === 'eth_estimateGas') asked.params[1] ??= 'latest'
+    const body = JSON.stringify(asked)
     const isSend = asked.method === 'eth_sendRawTransaction'
     gate.asked.push(asked.method)
     if (gate.mode === 'down' || (gate.mode === 'drop-sends' && isSend)) return breakOff(response)
@@ -57,7 +61,8 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
     }
     const answer = await forward()
     if (gate.mode === 'lose-sends' && isSend) return breakOff(response)
-    response.setHeader('content-type', 'application/json').end(await answer.text())
+    const told = await answer.text()
+    response.setHeader('content-type', 'application/json').end(gate.mode === 'dear' ? tenfoldFee(told) : told)
   })
   const gate: RpcGate = {
     url: server.url,
@@ -67,5 +72,8 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
   }
   return gate
 }
+
+const tenfoldFee = (answer: string): string =>
+  answer.replace(/"baseFeePerGas":"(0x[0-9a-f]+)"/, (_, fee: string) => `"baseFeePerGas":"${toHex(10n * BigInt(fee))}"`)
 
 const breakOff = (response: ServerResponse) => void response.socket?.destroy()

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Abi, TransactionReceipt, TransactionSerializable } from 'viem'
+import type { Abi, Transaction, TransactionReceipt, TransactionSerializable } from 'viem'
 import { type Clock, systemClock } from '#contract/time.ts'
 import {
   feesPerHourWei,
@@ -17,11 +17,17 @@ import { chainIdOf } from './evm-rail.ts'
 type Viem = typeof import('viem')
 type Hex = `0x${string}`
 
-/** A transaction that is complete except for its number. */
-interface Prepared {
-  gas: bigint
+/** Per unit of gas; a chain has either two fees or the price. */
+interface Fees {
   maxFeePerGas?: bigint | undefined
+  maxPriorityFeePerGas?: bigint | undefined
   gasPrice?: bigint | undefined
+}
+
+/** A transaction that is complete except for its number. */
+interface Prepared extends Fees {
+  gas: bigint
+  [member: string]: unknown
 }
 
 export interface ContractCall {
@@ -103,8 +109,13 @@ export class EvmSender {
     return `Fees have reached the hourly cap of ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if this is not an attack.`
   }
 
-  /** Rejects if the transaction was not sent, or if that is unknown; `attempt` tells which. */
-  async send(call: ContractCall, gasAtMost: bigint, attempt: SendAttempt): Promise<Hex> {
+  /**
+   * Rejects if the transaction was not sent, or if that is unknown; `attempt` tells which. An `earlier` transaction of
+   * the same call that still waits for a block keeps its number, so only one of the two can cost a fee.
+   */
+  async send(call: ContractCall, gasAtMost: bigint, attempt: SendAttempt, earlier: Hex | null = null): Promise<Hex> {
+    const waiting = earlier && (await this.#waiting(earlier))
+    if (waiting) return this.#sends.run(() => this.#raise(waiting, attempt))
     const data = this.#viem.encodeFunctionData({ ...call, abi: call.abi as Abi })
     const prepared = await this.#prepare({ to: call.address, data, gasAtMost }, attempt)
     return this.#sends.run(() => this.#sendInTurn(prepared, attempt))
@@ -154,6 +165,34 @@ export class EvmSender {
     attempt.fee?.correct(0n)
   }
 
+  /** The transaction, if it is of this key and the node has it in no block yet. */
+  async #waiting(hash: Hex): Promise<Transaction | null> {
+    try {
+      const found = await this.client.getTransaction({ hash })
+      return found.blockNumber === null && found.from.toLowerCase() === this.address.toLowerCase() ? found : null
+    } catch (error) {
+      if (error instanceof this.#viem.TransactionNotFoundError) return null
+      throw error
+    }
+  }
+
+  /** Replaces a waiting transaction by one with a higher fee, if fees have risen above its own. */
+  async #raise(waiting: Transaction, attempt: SendAttempt): Promise<Hex> {
+    attempt.transaction = waiting.hash
+    attempt.number = waiting.nonce
+    const { type, nonce, to, gas, input: data } = waiting
+    const fees = raised(waiting, await this.client.estimateFeesPerGas(type === 'legacy' ? { type } : undefined))
+    if (!fees) return waiting.hash
+    try {
+      return await this.#sign({ chainId: this.client.chain.id, type, to, data, gas, ...fees }, nonce, attempt)
+    } catch (error) {
+      // A block has taken the earlier one in the meantime.
+      if (!isNumberTaken(error)) throw error
+      attempt.fee?.correct(0n)
+      return (attempt.transaction = waiting.hash)
+    }
+  }
+
   /** Other processes may send with the same key; if one has taken the number, a new one is read. */
   async #sendInTurn(prepared: Prepared, attempt: SendAttempt): Promise<Hex> {
     for (let time = 1; time <= sendsInTurn; time++) {
@@ -169,20 +208,25 @@ export class EvmSender {
   /** Returns null if another sender took the number; then it was not sent. */
   async #sendOnce(prepared: Prepared, attempt: SendAttempt): Promise<Hex | null> {
     const nonce = await this.client.getTransactionCount({ address: this.address, blockTag: 'pending' })
-    this.#countFee(prepared.gas * (prepared.maxFeePerGas ?? prepared.gasPrice ?? 0n), attempt)
-    const request = { ...prepared, nonce }
-    const signed = await this.#account.signTransaction(request as TransactionSerializable)
-    const transaction = this.#viem.keccak256(signed)
-    attempt.transaction = transaction
-    attempt.number = nonce
     try {
-      await this.#broadcast(signed, attempt)
-      return transaction
+      return await this.#sign(prepared, nonce, attempt)
     } catch (error) {
-      if (!isNumberTaken(error) || (await this.#isKnown(transaction))) throw error
+      const { transaction } = attempt
+      if (!transaction || !isNumberTaken(error) || (await this.#isKnown(transaction))) throw error
       this.#loseNumber(attempt)
       return null
     }
+  }
+
+  /** Signs it with this number, and sends it. */
+  async #sign(prepared: Prepared, nonce: number, attempt: SendAttempt): Promise<Hex> {
+    this.#countFee(prepared.gas * (prepared.maxFeePerGas ?? prepared.gasPrice ?? 0n), attempt)
+    const signed = await this.#account.signTransaction({ ...prepared, nonce } as TransactionSerializable)
+    const transaction = this.#viem.keccak256(signed)
+    attempt.transaction = transaction
+    attempt.number = nonce
+    await this.#broadcast(signed, attempt)
+    return transaction
   }
 
   /** This very transaction may have taken the number, if the answer to it was lost and it was sent again. */
@@ -242,6 +286,22 @@ export class EvmSender {
     }
   }
 }
+
+/**
+ * Returns the fees for a transaction that replaces this one, or null while its own are enough. Nodes refuse one whose
+ * fees are not a tenth higher.
+ */
+function raised(waiting: Fees, now: Fees): Fees | null {
+  const of = (fee: bigint | undefined, least: bigint) => (fee !== undefined && fee > least ? fee : least)
+  const most = waiting.maxFeePerGas ?? waiting.gasPrice ?? 0n
+  const needed = now.maxFeePerGas ?? now.gasPrice ?? 0n
+  if (needed <= tenthMore(most)) return null
+  if (waiting.maxFeePerGas === undefined) return { gasPrice: needed }
+  const tip = of(now.maxPriorityFeePerGas, tenthMore(waiting.maxPriorityFeePerGas ?? 0n))
+  return { maxFeePerGas: of(needed, tip), maxPriorityFeePerGas: tip }
+}
+
+const tenthMore = (fee: bigint): bigint => (fee * 11n) / 10n + 1n
 
 /** Matches the errors of nodes for a number that another transaction of the key has. */
 const isNumberTaken = (error: unknown): boolean =>

@@ -130,13 +130,14 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
   }
 
   /** The node checks the transfer when it estimates the gas, so the stock code need not check it again. */
-  async settle(payment: EvmPayment): Promise<Settlement> {
+  async settle(payment: EvmPayment, earlier: string | null = null): Promise<Settlement> {
     if (!isToPayee(payment)) return { state: 'unsent', why: 'The payment is to another payee.' }
     const attempt = newAttempt()
     const until = performance.now() + receiptTimeoutMs
+    const call = this.#transferOf(payment)
     try {
-      for (;;) {
-        const transaction = await this.#sender.send(this.#transferOf(payment), this.#gasAtMost, attempt)
+      for (let waiting = earlier as Hex | null; ; waiting = null) {
+        const transaction = await this.#sender.send(call, this.#gasAtMost, attempt, waiting)
         const outcome = await this.#sender.outcomeOf(attempt, until)
         if (outcome === 'succeeded') return { state: 'settled', transaction }
         // A transaction that was replaced is sent again: at worst both land, and the token takes only one of them.

@@ -66,8 +66,11 @@ export interface Facilitator<Payment extends SignedPayment = SignedPayment> {
    * one cannot be settled for a while.
    */
   verify(payment: Payment): Promise<Verdict>
-  /** Safe to repeat: the token accepts a nonce once. A rejection says nothing about what has happened. */
-  settle(payment: Payment): Promise<Settlement>
+  /**
+   * Safe to repeat: the token accepts a nonce once. A rejection says nothing about what has happened. `earlier` is the
+   * transaction of an earlier attempt, which may still wait for a block.
+   */
+  settle(payment: Payment, earlier?: string | null): Promise<Settlement>
   /** Returns the CAIP-2 networks that it settles on. */
   supported(): readonly string[]
   /** Returns what keeps it from settling into this option, as a sentence for the operator; null if nothing does. */

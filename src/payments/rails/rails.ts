@@ -119,8 +119,8 @@ export class RailFacilitators implements Facilitator {
     return served(this.#byRail, payment).verify(payment)
   }
 
-  async settle(payment: SignedPayment): Promise<Settlement> {
-    return served(this.#byRail, payment).settle(payment)
+  async settle(payment: SignedPayment, earlier?: string | null): Promise<Settlement> {
+    return served(this.#byRail, payment).settle(payment, earlier)
   }
 
   supported(): readonly string[] {

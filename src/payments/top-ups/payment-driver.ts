@@ -144,7 +144,7 @@ export class PaymentDriver {
 
   async #settle(row: PaymentRow): Promise<Settlement | { state: 'lost'; transaction: null }> {
     try {
-      return await withSpan('settlement', {}, () => this.#facilitator.settle(row.payment))
+      return await withSpan('settlement', {}, () => this.#facilitator.settle(row.payment, row.transaction))
     } catch (error) {
       const facts = { payment: paymentIdOf(row.key), failure: failureWords(error) }
       this.#log.warn(facts, 'The facilitator gave no answer; checking the chain.')
