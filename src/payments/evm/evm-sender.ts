@@ -189,7 +189,8 @@ export class EvmSender {
       // A block has taken the earlier one in the meantime.
       if (!isNumberTaken(error)) throw error
       attempt.fee?.correct(0n)
-      return (attempt.transaction = waiting.hash)
+      attempt.transaction = waiting.hash
+      return waiting.hash
     }
   }
 
