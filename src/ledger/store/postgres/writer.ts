@@ -1,144 +1,65 @@
 import type pg from 'pg'
-import { queuedUnits, transientAttempts } from '../../bounds.ts'
-import { Gathering, nextBatch } from '../batching.ts'
+import { transientAttempts } from '../../bounds.ts'
 import type { EntryFold } from '../entry-fold.ts'
+import { type Chore, GroupCommit, settle, type UnitPlace } from '../group-commit.ts'
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
 import { batchParameters, batchValues } from './batch-columns.ts'
 import { DatabaseAway, isBrokenRule, isTransient, type WriterLink } from './connection.ts'
 import { invalidOutcome, outcomesOf, type SentUnit, sentUnit } from './sent-unit.ts'
 
-/** One call of `commit`: its units may be sent in several batches. */
-interface Call {
-  outcomes: Outcome[]
-  missing: number
-  resolve(outcomes: Outcome[]): void
-  reject(error: StoreError): void
-}
-
-interface Waiting extends SentUnit {
-  call: Call
-  index: number
-}
-
-interface Chore {
-  query: pg.QueryConfig
-  resolve(rows: number): void
-  reject(error: unknown): void
-}
+interface Waiting extends SentUnit, UnitPlace {}
 
 /**
- * Group commit: gathered units are sent as one call of the batch function, one batch at a time over one connection.
- * With more connections, units could overtake each other, and little would be gained: the time is spent in the
- * database, not on the way to it.
+ * Gathered units are sent as one call of the batch function, over one connection. With more connections, units could
+ * overtake each other, and little would be gained: the time is spent in the database, not on the way to it.
  */
-export class PostgresWriter {
+export class PostgresWriter extends GroupCommit<Waiting, pg.QueryConfig> {
   readonly #link: WriterLink
-  #waiting: Waiting[] = []
-  #chores: Chore[] = []
-  #busy = false
-  readonly #gathering = new Gathering(() => void this.#send())
-  /** Why nothing more is accepted. */
-  #ended: StoreError | null = null
-  #whenIdle: (() => void) | null = null
 
   constructor(link: WriterLink) {
+    super('database')
     this.#link = link
   }
 
-  commit(units: readonly Unit[]): Promise<Outcome[]> {
-    if (this.#ended) return Promise.reject(this.#ended)
-    if (units.length === 0) return Promise.resolve([])
-    if (this.#waiting.length + units.length > queuedUnits) return Promise.reject(queueFull())
-    return new Promise((resolve, reject) => {
-      const call: Call = { outcomes: new Array(units.length), missing: units.length, resolve, reject }
-      for (const [index, unit] of units.entries()) this.#take(unit, call, index)
-    })
-  }
-
   prune(slice: PruneSlice, rows: number): Promise<number> {
-    return this.#ask(pruneStatement(slice, rows))
+    return this.ask(pruneStatement(slice, rows))
   }
 
   async foldEntries(fold: EntryFold): Promise<void> {
-    await this.#ask(foldStatement(fold))
-  }
-
-  #ask(query: pg.QueryConfig): Promise<number> {
-    if (this.#ended) return Promise.reject(this.#ended)
-    return new Promise((resolve, reject) => {
-      this.#chores.push({ query, resolve, reject })
-      this.#schedule()
-    })
+    await this.ask(foldStatement(fold))
   }
 
   /** Accepts nothing more, finishes what was accepted, closes the connection. */
   async close(): Promise<void> {
-    if (this.#ended) return
-    this.#ended = new StoreError('closed', 'The store is closed; open it again to write.')
-    if (this.#hasWork()) {
-      await new Promise<void>(resolve => {
-        this.#whenIdle = resolve
-      })
-    }
-    await this.#link.close()
+    if (await this.finish()) await this.#link.close()
   }
 
-  #take(unit: Unit, call: Call, index: number): void {
+  protected override take(unit: Unit, place: UnitPlace): void {
     try {
       const sent = sentUnit(unit)
-      if (sent) {
-        this.#waiting.push({ ...sent, call, index })
-        this.#schedule()
-      } else settle({ call, index }, invalidOutcome(-1))
+      if (sent) this.waiting.push({ ...sent, ...place })
+      else settle(place, invalidOutcome(-1))
     } catch (cause) {
-      call.reject(new StoreError('unit_failed', 'A unit is not plain data; nothing was written.', { cause }))
+      place.call.reject(new StoreError('unit_failed', 'A unit is not plain data; nothing was written.', { cause }))
     }
   }
 
-  #hasWork(): boolean {
-    return this.#busy || this.#waiting.length > 0 || this.#chores.length > 0
+  protected override sendChore({ order, resolve, reject }: Chore<pg.QueryConfig>): void {
+    rowsOf(this.#link, order)
+      .then(resolve, reject)
+      .then(() => this.sent())
   }
 
-  #schedule(): void {
-    if (!this.#busy) this.#gathering.wait(this.#waiting.length, this.#chores.length > 0 || this.#ended !== null)
-  }
-
-  async #send(): Promise<void> {
-    if (this.#busy || !this.#hasWork()) return
-    this.#busy = true
-    // Chores come first and run one at a time: there are few, each is short, and commits gather meanwhile.
-    const chore = this.#chores.shift()
-    if (chore) await rowsOf(this.#link, chore.query).then(chore.resolve, chore.reject)
-    else await this.#sendBatch(this.#waiting.splice(0, nextBatch(this.#waiting)))
-    this.#busy = false
-    if (this.#hasWork()) this.#schedule()
-    else this.#whenIdle?.()
-  }
-
-  async #sendBatch(batch: readonly Waiting[]): Promise<void> {
-    this.#gathering.sent(batch.length)
+  protected override async sendBatch(batch: Waiting[]): Promise<void> {
     const { results, away } = await commitBatch(this.#link, batch)
-    for (const [position, waiting] of batch.entries()) settle(waiting, results[position])
-    if (away) for (const waiting of this.#waiting.splice(0)) settle(waiting, away)
+    for (const [position, waiting] of batch.entries()) settle(waiting, results[position] ?? noOutcome())
+    if (away) for (const waiting of this.waiting.splice(0)) settle(waiting, away)
+    this.sent()
   }
 }
 
-function settle({ call, index }: Pick<Waiting, 'call' | 'index'>, result: Outcome | StoreError | undefined): void {
-  if (result === undefined) call.reject(new StoreError('outcome_unknown', 'The database did not answer for a unit.'))
-  else if (result instanceof StoreError) call.reject(result)
-  else {
-    call.outcomes[index] = result
-    call.missing--
-    if (call.missing === 0) call.resolve(call.outcomes)
-  }
-}
-
-const queueFull = (): StoreError =>
-  new StoreError(
-    'queue_full',
-    `More than ${queuedUnits} units are waiting to be written, so the database cannot keep up; try again later.`,
-  )
+const noOutcome = (): StoreError => new StoreError('outcome_unknown', 'The database did not answer for a unit.')
 
 const parameters = batchParameters.map((name, index) => `${name} => $${index + 1}`).join(', ')
 const commitText = `SELECT commit_batch(${parameters}) AS answer`
