@@ -1,6 +1,13 @@
-import { nearNames } from '#contract/near-names.ts'
 import { version } from '#contract/version.generated.ts'
-import { CliError, type Command, type CommandEntry, type CommandIo, fileFailure, wordCharacters } from './command.ts'
+import {
+  CliError,
+  type Command,
+  type CommandEntry,
+  type CommandIo,
+  didYouMean,
+  fileFailure,
+  wordCharacters,
+} from './command.ts'
 import { commands } from './commands.ts'
 import { type Output, processOutput } from './output.ts'
 
@@ -40,13 +47,11 @@ async function dispatch([word, ...rest]: readonly string[], io: CommandIo, table
 
 /** Suggests the command that the user probably meant. */
 function unknownCommand(word: string, table: readonly CommandEntry[]): CliError {
-  const [near] = nearNames(
+  const sentence = `There is no command \`${word.slice(0, wordCharacters)}\`.`
+  const meant = didYouMean(
     word,
     table.map(({ name }) => name),
-    1,
   )
-  const sentence = `There is no command \`${word.slice(0, wordCharacters)}\`.`
-  const meant = near === undefined ? '' : `Did you mean \`${near}\`? `
   return new CliError(sentence, `${meant}Run \`farebox --help\` for the commands.`, 2)
 }
 

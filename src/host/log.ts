@@ -5,6 +5,9 @@ export interface Log {
   error(facts: object, message: string): void
 }
 
+/** For work whose errors are reported in another way. */
+export const silentLog: Log = { info() {}, warn() {}, error() {} }
+
 const levels = ['error', 'warn', 'info'] as const
 type Level = (typeof levels)[number]
 

@@ -8,6 +8,7 @@ import { lowered } from '#contract/errors/as-clause.ts'
 import { issueSentence } from '#contract/errors/issue-sentence.ts'
 import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
+import { silentLog } from '#host/log.ts'
 import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
 import { CliError, type CommandIo, wrongUsage, wrongValue } from '../command.ts'
@@ -219,7 +220,7 @@ export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promi
   const here = placeOf(dirname(ledger.folder.secret))
   const watch = async () => {
     const { LedgerWatch } = await import('#ledger/ledger-watch.ts')
-    return new LedgerWatch({ store, clock: systemClock, log: { info() {}, warn() {}, error() {} } })
+    return new LedgerWatch({ store, clock: systemClock, log: silentLog })
   }
   return {
     createKey: (order: KeyOrder) => createKey({ keys, now }, { ...order, by }).catch(inWords),

@@ -3,7 +3,7 @@ import type { Config } from '#service/config/read-config.ts'
 import { CliError, type Command, type CommandIo, parseArguments, wrongUsage } from '../command.ts'
 import { configPath, dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { broken, type Finding, findingLines, note, ok } from '../doctor/finding.ts'
-import { faultsOf, loadConfig, proxyAdvice } from '../serve/config.ts'
+import { checkWhole, faultsOf, loadConfig, proxyAdvice } from '../serve/config.ts'
 import { dataFlag, withDataFlag } from '../wallet/owner-wallet.ts'
 import { givenPassphrase, passphraseFlags } from '../wallet/terminal.ts'
 
@@ -91,10 +91,7 @@ const runtime = (): Finding => ok('node', `${process.versions.node} on ${process
 async function checkConfig(path: string, isNamed: boolean, { env }: CommandIo) {
   try {
     const config = await loadConfig(path, env)
-    const nothing = () => undefined
-    const log = { info: nothing, warn: nothing, error: nothing }
-    config.openModels({ folder: '.', log, keep: (_, make) => make() })
-    config.checkPayments()
+    await checkWhole(config)
     const { models } = config.file
     const proxies = proxyAdvice(config.file)
     return {

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { lineLog, writtenPerTurn } from '#host/log.ts'
+import { lineLog, silentLog, writtenPerTurn } from '#host/log.ts'
 import { CliError, type Command, integerFlag, parseArguments, whenAborted, wrongUsage, wrongValue } from '../command.ts'
 import { configPath, type DataFolder, dataFolder } from '../data/data-folder.ts'
 import { isServing, noAnswer, noServiceIn, runningService, ServiceGone } from '../data/service-admin.ts'
@@ -57,7 +57,7 @@ export const serve: Command = {
     const folder = dataFolder(resolve(dirname(path), config.file.data))
     if (values.check) {
       await orTellFaults(path, io.output, () => checkWhole(config))
-      if (count > 1) await requireForWorkers(config.file, folder, io.env, silent)
+      if (count > 1) await requireForWorkers(config.file, folder, io.env, silentLog)
       if (values.json) io.output.printJson(configFacts(config.file))
       else for (const line of await sayConfig(config.file, io.output)) io.output.print(line)
       return 0
@@ -139,9 +139,6 @@ function levelOf(text: string | undefined): Level | undefined {
   if (level) return level
   throw wrongValue(name, 'log-level', text, `one of ${levels.join(', ')}`)
 }
-
-const nothing = () => undefined
-const silent = { info: nothing, warn: nothing, error: nothing }
 
 /**
  * Runs at each SIGHUP, one after the other, until the returned function is called. On Windows, SIGHUP means that the

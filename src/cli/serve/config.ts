@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { isPublicAddress } from '#contract/wire/network-address.ts'
+import { silentLog } from '#host/log.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
 import type { ConfigFault } from '#service/config/config-values.ts'
 import type { Config } from '#service/config/read-config.ts'
@@ -40,14 +41,11 @@ export async function checkedWhole(text: string, env: Environment): Promise<Conf
 export async function checkWhole(config: Config): Promise<void> {
   const { KeptEngines } = await import('#service/config/define-kind.ts')
   const kept = new KeptEngines()
-  const models = config.openModels({ folder: '.', log: silent, keep: (name, make) => kept.keep(name, make) })
+  const models = config.openModels({ folder: '.', log: silentLog, keep: (name, make) => kept.keep(name, make) })
   await Promise.all(models.map(model => model.close?.()))
   await kept.close()
   config.checkPayments()
 }
-
-const nothing = () => undefined
-const silent = { info: nothing, warn: nothing, error: nothing }
 
 /** The text of the file. Throws a `CliError` if it cannot be read. */
 export async function readWhole(path: string): Promise<string> {

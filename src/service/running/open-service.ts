@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import type { ChainNetwork, PageReader, SearchEngine } from '#engines/ports/engine.ts'
 import type { FaceDetector, Moderator, VideoTranscriber } from '#engines/ports/media-engines.ts'
 import { once } from '#host/async.ts'
-import type { Log } from '#host/log.ts'
+import { type Log, silentLog } from '#host/log.ts'
 import { openTracing } from '#host/tracing/tracing.ts'
 import type { LedgerCounts } from '#ledger/ledger-counts.ts'
 import type { Store } from '#ledger/store/store.ts'
@@ -142,7 +142,7 @@ export async function openService(options: ServiceOptions): Promise<OpenService>
   const ends = [() => opened.close()]
   const close = once(() => endAll(ends.splice(0).reverse()))
   try {
-    const log = new OutageLog({ store: opened, clock: systemClock, log: options.log ?? silent })
+    const log = new OutageLog({ store: opened, clock: systemClock, log: options.log ?? silentLog })
     outage = log
     ends.push(async () => log.close())
     const around = { log, clock: systemClock }
@@ -292,5 +292,3 @@ async function endAll(ends: readonly (() => Promise<void>)[]): Promise<void> {
   for (const end of ends) await end().catch(error => failures.push(error))
   if (failures.length) throw failures[0]
 }
-
-const silent: Log = { info() {}, warn() {}, error() {} }
