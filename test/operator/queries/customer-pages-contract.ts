@@ -1,13 +1,13 @@
 /** Pages of customers while others come, go and change, on any store: each row that stays is listed once. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { LedgerWatch } from '#ledger/ledger-watch.ts'
 import { callOperator } from '#operator/queries/call-operator.ts'
 import type { OperatorContext } from '#operator/queries/operator-context.ts'
 import type { OperatorInput } from '#operator/queries/wire.ts'
 import { capture, hold, mustCommit, nowMs } from '../../ledger/store/sample-ops.ts'
 import type { OpenedStore } from '../../ledger/store/store-contract.ts'
+import { contextAt } from './context-at.ts'
 
-const log = { info() {}, warn() {}, error() {} }
 const sorts = ['created', 'name', 'balance', 'charged'] as const
 const orders = ['up', 'down'] as const
 
@@ -18,10 +18,8 @@ export function customerPagesContract(name: string, open: () => Promise<OpenedSt
     let now: number
     beforeEach(async () => {
       opened = await open()
-      const { store } = opened
       now = nowMs
-      const clock = { now: () => now }
-      context = { store, clock, ledger: new LedgerWatch({ store, clock, log }) }
+      context = contextAt(opened.store, () => now)
       // Some share their place, and one name has letters that the shell or the database treats in its own way.
       for (const [of, usd, charged] of [
         ['Bob', '1', 0n],

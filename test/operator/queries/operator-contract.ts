@@ -1,9 +1,9 @@
 /** What operators see and do, on any store: the same figures as the ledger's, and a row of the log for each act. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { AbuseBlock } from '#access/limits/abuse-block.ts'
 import { parseUsd } from '#contract/money.ts'
 import type { Clock } from '#contract/time.ts'
-import { LedgerWatch } from '#ledger/ledger-watch.ts'
 import { callOperator } from '#operator/queries/call-operator.ts'
 import { csvOf } from '#operator/queries/entries.ts'
 import type { OperatorContext } from '#operator/queries/operator-context.ts'
@@ -24,9 +24,9 @@ import {
   wallet,
 } from '../../ledger/store/sample-ops.ts'
 import type { OpenedStore } from '../../ledger/store/store-contract.ts'
+import { contextAt } from './context-at.ts'
 
 const dayMs = 86_400_000
-const log = { info() {}, warn() {}, error() {} }
 async function collected(pieces: AsyncIterable<string>): Promise<string> {
   let text = ''
   for await (const piece of pieces) text += piece
@@ -52,10 +52,8 @@ export function operatorContract(name: string, open: () => Promise<Opened>): voi
       now = nowMs
       const clock = { now: () => now }
       block = new AbuseBlock(clock)
-      const { store } = opened
       beside = opened.beside?.(clock)
-      const ledger = new LedgerWatch({ store, clock, log })
-      context = { store, clock, ledger, blocks: block, ...(beside ? { beside } : {}) }
+      context = { ...contextAt(opened.store, clock.now), blocks: block, ...(beside ? { beside } : {}) }
     })
     afterEach(async () => {
       await beside?.close()

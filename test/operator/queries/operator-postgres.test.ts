@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '#contract/time.ts'
-import { LedgerWatch } from '#ledger/ledger-watch.ts'
 import { callOperator } from '#operator/queries/call-operator.ts'
 import { OperatorQueries } from '#operator/queries/operator-queries.ts'
 import { account, mustCommit, nowMs, topUp } from '../../ledger/store/sample-ops.ts'
 import { query } from '../../postgres/cluster.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'
 import { withPostgres } from '../../postgres/with-postgres.ts'
+import { contextAt } from './context-at.ts'
 import { customerPagesContract } from './customer-pages-contract.ts'
 import { operatorContract } from './operator-contract.ts'
 import { oddInputsContract } from './unusual-inputs-contract.ts'
@@ -37,9 +37,7 @@ withPostgres('on a server of its own', cluster => {
 
   test('an entry that another process commits late is not added to a list that has begun', async () => {
     const { store, tamper, dispose } = await openSchemaStore(cluster())
-    const clock = { now: () => nowMs }
-    const log = { info() {}, warn() {}, error() {} }
-    const context = { store, clock, ledger: new LedgerWatch({ store, clock, log }) }
+    const context = contextAt(store, () => nowMs)
     const page = (after?: string) => callOperator(context, 'usage', { by: ['customer'], limit: 1, after }, 'a test')
     try {
       await mustCommit(store, account('ada'), account('bob'), topUp(9n, 'a', 'ada'))

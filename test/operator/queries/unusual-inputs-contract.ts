@@ -1,16 +1,15 @@
 /** Odd values in every member of every operation, on any store: an answer of its form or a refusal in words, never a failure. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { AbuseBlock } from '#access/limits/abuse-block.ts'
 import { parseUsd } from '#contract/money.ts'
-import { LedgerWatch } from '#ledger/ledger-watch.ts'
 import { OperatorRefused } from '#operator/operator-refused.ts'
 import { callOperator } from '#operator/queries/call-operator.ts'
 import type { OperatorContext } from '#operator/queries/operator-context.ts'
 import { type OperatorOperation, operatorOperations } from '#operator/queries/wire.ts'
 import { account, capture, hold, job, mustCommit, nowMs, payment, wallet } from '../../ledger/store/sample-ops.ts'
 import type { OpenedStore } from '../../ledger/store/store-contract.ts'
-
-const log = { info() {}, warn() {}, error() {} }
+import { contextAt } from './context-at.ts'
 
 /** An input that each operation takes, so that one odd member is what is refused. */
 const inputs: Record<OperatorOperation, Record<string, unknown>> = {
@@ -89,9 +88,8 @@ export function oddInputsContract(name: string, open: () => Promise<OpenedStore>
     let context: OperatorContext
     beforeEach(async () => {
       opened = await open()
-      const clock = { now: () => nowMs }
       const { store } = opened
-      context = { store, clock, ledger: new LedgerWatch({ store, clock, log }), blocks: new AbuseBlock(clock) }
+      context = { ...contextAt(store, () => nowMs), blocks: new AbuseBlock({ now: () => nowMs }) }
       await mustCommit(store, account('ada'), wallet('0xabc', 'ada'))
       await callOperator(context, 'customer.credit', { customer: 'ada', usd: '1', reason: 'first' }, 'a test')
       await mustCommit(store, hold('r', 50n, 'ada'), capture('r', [30n, 4n], 'r'))

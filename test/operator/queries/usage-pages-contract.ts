@@ -1,16 +1,16 @@
 /** Pages of usage while charges arrive, on any store: the rows of one moment, each once. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parseUsd } from '#contract/money.ts'
-import { LedgerWatch } from '#ledger/ledger-watch.ts'
 import { callOperator } from '#operator/queries/call-operator.ts'
 import { csvOf } from '#operator/queries/entries.ts'
 import type { OperatorContext } from '#operator/queries/operator-context.ts'
 import { mostRows, type OperatorInput } from '#operator/queries/wire.ts'
 import { account, capture, hold, mustCommit, nowMs, refund, topUp } from '../../ledger/store/sample-ops.ts'
 import type { OpenedStore } from '../../ledger/store/store-contract.ts'
+import { contextAt } from './context-at.ts'
 
 const dayMs = 86_400_000
-const log = { info() {}, warn() {}, error() {} }
 const ways = [['customer'], ['model'], ['customer', 'model'], ['day'], ['day', 'customer'], ['day', 'model']] as const
 
 export function usagePagesContract(name: string, open: () => Promise<OpenedStore>): void {
@@ -22,8 +22,7 @@ export function usagePagesContract(name: string, open: () => Promise<OpenedStore
       opened = await open()
       const { store } = opened
       now = nowMs - dayMs
-      const clock = { now: () => now }
-      context = { store, clock, ledger: new LedgerWatch({ store, clock, log }) }
+      context = contextAt(store, () => now)
       await mustCommit(store, ...['ada', 'bob', 'cyd', 'dot'].map(each => account(each)))
       for (const each of ['ada', 'bob', 'cyd', 'dot']) await mustCommit(store, topUp(1_000n, each, each))
       await charge('ada', 'a', 30n, 'm')
