@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { evmNetwork } from '#contract/wire/networks.ts'
 import { type LocalFacilitatorOptions, openLocalFacilitator } from '#payments/evm/local-facilitator.ts'
 import type { Facilitator } from '#payments/facilitators/rail.ts'
+import { rollupFee } from './rpc-gate.ts'
 import type { TestChain } from './test-chain.ts'
 import { creditOf, openWorld, payer, send, type World, withFacilitator } from './top-up-world.ts'
 import { worldForEachTest } from './world-for-each-test.ts'
@@ -115,6 +116,12 @@ describe('what settling costs is capped an hour', () => {
     expect(statuses).toEqual([200, 200, 200, 200])
     await nextBaseFee(10n ** 9n)
     await chain.ask('anvil_mine', ['0x1'])
+  })
+
+  test('what a rollup takes for the data of a transaction counts too', async () => {
+    world.gate.mode = 'rollup'
+    const { facilitator } = await open({ feesPerHourWei: (rollupFee * 5n) / 2n })
+    expect((await payUntilRefused(facilitator)).settled).toBe(2)
   })
 
   test('a transfer that another party submits is still credited: it costs us nothing', async () => {

@@ -18,6 +18,8 @@ export type GateMode =
   | 'plain'
   /** Its blocks have ten times the fee, as after a rush. */
   | 'dear'
+  /** Each receipt has a fee of the chain below, `rollupFee`. */
+  | 'rollup'
   /** Has the events of a block, and not the receipts yet, as one of several nodes behind an address may. */
   | 'no-receipts'
 
@@ -62,7 +64,7 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
     const answer = await forward()
     if (gate.mode === 'lose-sends' && isSend) return breakOff(response)
     const told = await answer.text()
-    response.setHeader('content-type', 'application/json').end(gate.mode === 'dear' ? tenfoldFee(told) : told)
+    response.setHeader('content-type', 'application/json').end(changed(told, gate.mode))
   })
   const gate: RpcGate = {
     url: server.url,
@@ -73,7 +75,12 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
   return gate
 }
 
-const tenfoldFee = (answer: string): string =>
-  answer.replace(/"baseFeePerGas":"(0x[0-9a-f]+)"/, (_, fee: string) => `"baseFeePerGas":"${toHex(10n * BigInt(fee))}"`)
+export const rollupFee = 10n ** 17n
+
+function changed(answer: string, mode: GateMode): string {
+  if (mode === 'rollup') return answer.replace('"effectiveGasPrice":', `"l1Fee":"${toHex(rollupFee)}",$&`)
+  if (mode !== 'dear') return answer
+  return answer.replace(/("baseFeePerGas":)"(0x[0-9a-f]+)"/, (_, name, fee) => `${name}"${toHex(10n * BigInt(fee))}"`)
+}
 
 const breakOff = (response: ServerResponse) => void response.socket?.destroy()

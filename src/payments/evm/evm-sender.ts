@@ -79,6 +79,8 @@ export class EvmSender {
   readonly #fees: FeeBudget
   /** The maximum cost of the last transaction: the best estimate for the next one. */
   #usualFee = 1n
+  /** What a rollup took for the data of the last transaction; it is in no gas limit and has no maximum. */
+  dataFee = 0n
 
   constructor(viem: Viem, accounts: typeof import('viem/accounts'), options: EvmSenderOptions) {
     const { network, rpcUrl, key } = options
@@ -131,7 +133,8 @@ export class EvmSender {
       if (look % replacementLooks === 0) lost = (await this.#isNumberUsed(attempt)) ? lost + 1 : 0
       const receipt = await this.#receiptOf(attempt)
       if (receipt) {
-        attempt.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice)
+        this.dataFee = dataFeeOf(receipt)
+        attempt.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice + this.dataFee)
         return receipt.status === 'success' ? 'succeeded' : 'failed'
       }
       // Twice, because one of several nodes behind an address may have the block and the next one not yet.
@@ -221,7 +224,7 @@ export class EvmSender {
 
   /** Signs it with this number, and sends it. */
   async #sign(prepared: Prepared, nonce: number, attempt: SendAttempt): Promise<Hex> {
-    this.#countFee(prepared.gas * (prepared.maxFeePerGas ?? prepared.gasPrice ?? 0n), attempt)
+    this.#countFee(prepared.gas * (prepared.maxFeePerGas ?? prepared.gasPrice ?? 0n) + this.dataFee, attempt)
     const signed = await this.#account.signTransaction({ ...prepared, nonce } as TransactionSerializable)
     const transaction = this.#viem.keccak256(signed)
     attempt.transaction = transaction
@@ -300,6 +303,12 @@ function raised(waiting: Fees, now: Fees): Fees | null {
   if (waiting.maxFeePerGas === undefined) return { gasPrice: needed }
   const tip = of(now.maxPriorityFeePerGas, tenthMore(waiting.maxPriorityFeePerGas ?? 0n))
   return { maxFeePerGas: of(needed, tip), maxPriorityFeePerGas: tip }
+}
+
+/** Rollups such as Base add the fee of the chain below to their receipts; `viem` passes it on as it came. */
+function dataFeeOf(receipt: TransactionReceipt & { l1Fee?: unknown }): bigint {
+  const { l1Fee } = receipt
+  return typeof l1Fee === 'string' && /^0x[0-9a-f]{1,32}$/i.test(l1Fee) ? BigInt(l1Fee) : 0n
 }
 
 const tenthMore = (fee: bigint): bigint => (fee * 11n) / 10n + 1n

@@ -80,7 +80,7 @@ export class LocalFacilitator implements Facilitator<EvmPayment> {
     const balance = await client.getBalance({ address })
     if (balance === 0n) return `The key ${address} has no ETH, so no payment can be settled; send it some.`
     const { maxFeePerGas } = await client.estimateFeesPerGas()
-    if (balance >= settlementsInReserve * settlementGas * maxFeePerGas) return null
+    if (balance >= settlementsInReserve * (settlementGas * maxFeePerGas + this.#sender.dataFee)) return null
     return `The key ${address} has ETH for fewer than ${settlementsInReserve} payments; send it some.`
   }
 
