@@ -11,6 +11,13 @@ export const minuteMs = 60 * 1_000
 export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
 
+/**
+ * Whether a time that was set at most this far ahead has not come yet. If it is further ahead, the clock was set back
+ * since then, and a short wait must not become a long one.
+ */
+export const isAhead = (untilMs: number, spanMs: number, nowMs: number): boolean =>
+  nowMs < untilMs && untilMs - nowMs <= spanMs
+
 /** The start of a UTC day such as 2026-11-01, from the year 2000 on, or null. */
 export function dayOfText(text: string): number | null {
   const atMs = /^[2-9]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import { type PlanName, planNamed } from '#contract/limits.ts'
 import { formatUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import type { KeyRole } from '#contract/operations/keys.ts'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, isAhead } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { periodStarts } from '#ledger/accounts/keys.ts'
 import { noteAct } from '#ledger/accounts/operator-acts.ts'
@@ -195,7 +195,8 @@ export class ApiKeys {
     const nowMs = this.#clock.now()
     const name = keyName(secret)
     const known = this.#found.get(name)
-    const record = known && nowMs < known.untilMs ? known.record : await this.#look(name, secret, nowMs)
+    const record =
+      known && isAhead(known.untilMs, keyCacheMs, nowMs) ? known.record : await this.#look(name, secret, nowMs)
     return record && counts(record, nowMs) ? record : null
   }
 

@@ -1,7 +1,7 @@
 import { tooManyFailures } from '#contract/errors/errors.ts'
 import { retryAfterHeaders } from '#contract/errors/retry-after.ts'
 import { abuseBlock } from '#contract/limits.ts'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, isAhead } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { countedSubjects } from './limit-rules.ts'
 
@@ -28,7 +28,7 @@ export class AbuseBlock {
   check(subject: string): void {
     const nowMs = this.#clock.now()
     const untilMs = this.#records.get(subject)?.blockedUntilMs ?? 0
-    if (nowMs < untilMs) throw tooManyFailures(retryAfterHeaders(untilMs, nowMs, 'user'))
+    if (isBlocked(untilMs, nowMs)) throw tooManyFailures(retryAfterHeaders(untilMs, nowMs, 'user'))
   }
 
   /** Applies a block that another process started. */
@@ -42,7 +42,7 @@ export class AbuseBlock {
     const nowMs = this.#clock.now()
     return [...this.#records.keys()].flatMap(subject => {
       const untilMs = this.#records.peek(subject)?.blockedUntilMs ?? 0
-      return nowMs < untilMs ? [{ subject, untilMs }] : []
+      return isBlocked(untilMs, nowMs) ? [{ subject, untilMs }] : []
     })
   }
 
@@ -56,8 +56,10 @@ export class AbuseBlock {
     const nowMs = this.#clock.now()
     const record = this.#records.get(subject) ?? { failuresMs: [], blockedUntilMs: 0 }
     // Requests that were in flight when the block began must not start the next one.
-    if (nowMs < record.blockedUntilMs) return false
-    record.failuresMs = record.failuresMs.filter(atMs => nowMs - atMs < abuseBlock.windowMs)
+    if (isBlocked(record.blockedUntilMs, nowMs)) return false
+    record.failuresMs = record.failuresMs.filter(atMs =>
+      isAhead(atMs + abuseBlock.windowMs, abuseBlock.windowMs, nowMs),
+    )
     record.failuresMs.push(nowMs)
     const blocks = record.failuresMs.length > abuseBlock.failures
     if (blocks) {
@@ -68,3 +70,5 @@ export class AbuseBlock {
     return blocks
   }
 }
+
+const isBlocked = (untilMs: number, nowMs: number): boolean => isAhead(untilMs, abuseBlock.blockMs, nowMs)

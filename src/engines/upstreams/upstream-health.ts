@@ -1,4 +1,4 @@
-import type { Clock } from '#contract/time.ts'
+import { type Clock, isAhead } from '#contract/time.ts'
 
 /** Consecutive failures after which an upstream is left out, or probed if requests may have caused them. */
 const failuresToLeaveOut = 3
@@ -41,12 +41,12 @@ export class UpstreamHealth {
 
   get state(): HealthState {
     if (this.#leaveOutMs === 0) return 'up'
-    return this.#clock.now() < this.#outUntilMs ? 'down' : 'trial'
+    return this.#leftMs(this.#outUntilMs, leaveOutMostMs) > 0 ? 'down' : 'trial'
   }
 
   /** Whether a call may go there: while one call tries the upstream, no other does. */
   get isOpen(): boolean {
-    if (this.#clock.now() < this.#sparedUntilMs) return false
+    if (this.#leftMs(this.#sparedUntilMs, spareMostMs) > 0) return false
     return this.state === 'up' || (this.state === 'trial' && !this.#isTrying)
   }
 
@@ -56,12 +56,20 @@ export class UpstreamHealth {
    */
   isPoorFor(caller: string | null): boolean {
     const isItsOwn = caller !== null && this.#metBy.size === 1 && this.#metBy.has(caller)
-    return isItsOwn && this.#failures >= failuresToLeaveOut && this.#clock.now() < this.#lastFailureMs + leaveOutMs
+    return (
+      isItsOwn && this.#failures >= failuresToLeaveOut && this.#leftMs(this.#lastFailureMs + leaveOutMs, leaveOutMs) > 0
+    )
   }
 
   /** Time until a call may go there again; 0 if that depends on a trial in flight. */
   get waitMs(): number {
-    return Math.max(0, Math.max(this.#outUntilMs, this.#sparedUntilMs) - this.#clock.now())
+    return Math.max(this.#leftMs(this.#outUntilMs, leaveOutMostMs), this.#leftMs(this.#sparedUntilMs, spareMostMs))
+  }
+
+  /** Time until then; 0 if the clock was set back since. */
+  #leftMs(untilMs: number, mostMs: number): number {
+    const nowMs = this.#clock.now()
+    return isAhead(untilMs, mostMs, nowMs) ? untilMs - nowMs : 0
   }
 
   begin(): void {
@@ -96,10 +104,9 @@ export class UpstreamHealth {
 
   /** Whether a probe may start: none is in flight, and the last was long enough ago. A trial does not wait for that. */
   beginProbe(): boolean {
-    const nowMs = this.#clock.now()
-    if (this.#isProbing || (this.#leaveOutMs === 0 && nowMs < this.#nextProbeMs)) return false
+    if (this.#isProbing || (this.#leaveOutMs === 0 && this.#leftMs(this.#nextProbeMs, probeEveryMs) > 0)) return false
     this.#isProbing = true
-    this.#nextProbeMs = nowMs + probeEveryMs
+    this.#nextProbeMs = this.#clock.now() + probeEveryMs
     return true
   }
 
@@ -119,9 +126,8 @@ export class UpstreamHealth {
    */
   busy(askedMs: number | null): void {
     this.#isTrying = false
-    const nowMs = this.#clock.now()
-    this.#sparedUntilMs =
-      askedMs === null ? Math.max(this.#sparedUntilMs, nowMs + spareMs) : nowMs + Math.min(spareMostMs, askedMs)
+    const least = Math.max(this.#leftMs(this.#sparedUntilMs, spareMostMs), spareMs)
+    this.#sparedUntilMs = this.#clock.now() + (askedMs === null ? least : Math.min(spareMostMs, askedMs))
   }
 
   /** A call ended without evidence: its caller left, or its request was at fault. */

@@ -1,3 +1,4 @@
+import { isAhead } from '#contract/time.ts'
 import { RecentMap } from '../recent-map.ts'
 
 interface ThrottleRules {
@@ -22,12 +23,17 @@ export class Throttle {
   waitSeconds(subject: string, nowMs: number): number {
     const counted = this.#counts.get(subject)
     if (!counted || counted.count < this.#rules.most) return 0
-    return Math.max(0, Math.ceil((counted.sinceMs + this.#rules.inMs - nowMs) / 1_000))
+    return this.#isOver(counted, nowMs) ? 0 : Math.ceil((counted.sinceMs + this.#rules.inMs - nowMs) / 1_000)
   }
 
   count(subject: string, nowMs: number): void {
     const counted = this.#counts.get(subject)
-    const isOver = !counted || nowMs - counted.sinceMs >= this.#rules.inMs
+    const isOver = !counted || this.#isOver(counted, nowMs)
     this.#counts.set(subject, isOver ? { sinceMs: nowMs, count: 1 } : { ...counted, count: counted.count + 1 })
+  }
+
+  #isOver({ sinceMs }: { sinceMs: number }, nowMs: number): boolean {
+    const { inMs } = this.#rules
+    return !isAhead(sinceMs + inMs, inMs, nowMs)
   }
 }

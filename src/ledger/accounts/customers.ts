@@ -1,4 +1,5 @@
 import { type PlanName, planNamed } from '#contract/limits.ts'
+import { isAhead } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { groupedRead } from '../store/batching.ts'
 import type { Store } from '../store/store.ts'
@@ -26,7 +27,7 @@ export class CustomerPlans {
   /** Null if the configuration decides. */
   async of(account: string, nowMs: number): Promise<PlanName | null> {
     const known = this.#known.get(account)
-    if (known && nowMs < known.untilMs) return known.plan
+    if (known && isAhead(known.untilMs, planCacheMs, nowMs)) return known.plan
     const plan = planNamed((await planRow(this.#store.read, account))?.plan)
     this.#known.set(account, { plan, untilMs: nowMs + planCacheMs })
     return plan

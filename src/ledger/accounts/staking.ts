@@ -1,5 +1,5 @@
 import { type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
-import { type Clock, dayMs as dayLengthMs } from '#contract/time.ts'
+import { type Clock, dayMs as dayLengthMs, isAhead } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { amountMicroUsd } from '../bounds.ts'
 import type { Store } from '../store/store.ts'
@@ -64,7 +64,7 @@ export class StakingCredits {
   async #current(principal: Principal): Promise<Known> {
     const { account } = principal
     const known = this.#known.get(account)
-    if (known?.dayMs === this.#day() && this.#clock.now() < known.untilMs) return known
+    if (known?.dayMs === this.#day() && isAhead(known.untilMs, stakeFreshMs, this.#clock.now())) return known
     const asking = this.#asking.get(account) ?? this.#ask(principal, known)
     this.#asking.set(account, asking)
     try {

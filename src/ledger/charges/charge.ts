@@ -1,5 +1,6 @@
 import { accessDisabled, authenticationFailed } from '#contract/errors/errors.ts'
 import { addUsd, leastUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
+import { isAhead } from '#contract/time.ts'
 import { type WithinSpan, withSpan } from '#host/tracing/tracing.ts'
 import { availableOf } from '../accounts/balances.ts'
 import { endedKeys } from '../accounts/keys.ts'
@@ -300,11 +301,15 @@ export class Charge {
   }
 
   get isCheckpointDue(): boolean {
-    return this.open && this.#owed !== null && this.#parts.clock.now() - this.#lookedAtMs >= checkpointMs
+    return this.open && this.#owed !== null && this.#isPast(this.#lookedAtMs, checkpointMs)
   }
 
   get isLeaseOld(): boolean {
-    return this.open && this.#parts.clock.now() - this.#renewedAtMs >= holdRenewalMs
+    return this.open && this.#isPast(this.#renewedAtMs, holdRenewalMs)
+  }
+
+  #isPast(sinceMs: number, spanMs: number): boolean {
+    return !isAhead(sinceMs + spanMs, spanMs, this.#parts.clock.now())
   }
 
   /** Returns the unit that records the cost so far; null if that is already recorded. */

@@ -137,8 +137,9 @@ export class LapsedHolds {
 
   /** Whether this hold has been lapsed long enough; a renewal in between restarts the time. */
   isDue(id: string, untilMs: number, nowMs: number): boolean {
-    // A check was missed or delayed, so no process could renew in between, and earlier observations mean nothing.
-    if (nowMs - this.#lookedAtMs > 2 * recoveryIntervalMs) {
+    // A check was missed or delayed, so no process could renew in between, or the clock was set back: earlier observations
+    // mean nothing.
+    if (nowMs < this.#lookedAtMs || nowMs - this.#lookedAtMs > 2 * recoveryIntervalMs) {
       this.#before.clear()
       this.#now.clear()
     }

@@ -88,6 +88,14 @@ describe('§5.1 a key', () => {
     expect(await keys.find(secret)).toBeNull()
   })
 
+  test('A9: ends then even if the clock is set back by an hour', async () => {
+    const { secret, id } = await create()
+    await keys.find(secret)
+    await new ApiKeys({ store, clock, serverSecrets: [serverSecret] }).revoke(id)
+    clock.advance(-3_600_000)
+    expect(await keys.find(secret)).toBeNull()
+  })
+
   test('is not remembered by a look-up that a revocation overtook', async () => {
     const { secret, id } = await create()
     const slow = new ApiKeys({

@@ -60,6 +60,18 @@ describe('§7.3: more than 20 failures within 30 s block for 30 s', () => {
     expect(refusalOf(block)).toBeNull()
   })
 
+  test('neither a block nor a failure outlasts a clock that is set back by an hour', () => {
+    const { clock, block, fail } = setUp()
+    fail(21)
+    fail(20, 'bob')
+    clock.advance(-3_600_000)
+    expect(refusalOf(block)).toBeNull()
+    expect(block.blocked()).toEqual([])
+    fail(20)
+    fail(1, 'bob')
+    expect([refusalOf(block), refusalOf(block, 'bob')]).toEqual([null, null])
+  })
+
   test('requests that end during the block do not lengthen it', () => {
     const { clock, block, fail } = setUp()
     fail(21)

@@ -55,6 +55,13 @@ describe('a lease', () => {
     expect(await until()).toBe(first + 10_000)
   })
 
+  test('is moved at once if the clock was set back', async () => {
+    const { principal } = await opened()
+    fixture.clock.pass(-3_600_000)
+    await charges.renew()
+    expect((await fixture.held(principal.account))[0]?.lease_until_ms).toBe(fixture.clock.now() + 30_000)
+  })
+
   test('is moved by itself, while anything is open', async () => {
     const { principal, charge } = await opened()
     fixture.clock.pass(10_000)

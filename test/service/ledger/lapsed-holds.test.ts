@@ -42,6 +42,11 @@ test('one that was gone for a look begins anew, and those beside it do not', asy
   ])
 })
 
+test('a clock that is set back begins anew, and waits no longer', async () => {
+  const back = start - 3_600_000
+  expect(await dueAt([start, ...looks(back, back + lapsedForMs)])).toEqual([back + lapsedForMs])
+})
+
 test('each is counted by itself', async () => {
   const lapsed = new LapsedHolds()
   const due: string[] = []

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, isAhead } from '#contract/time.ts'
 import { optionalPackage } from '#host/packages.ts'
 
 /** The part of the `redis` package's client that we use. */
@@ -184,8 +184,7 @@ export class Breaker {
   /** Returns null if there is no answer in time. Never rejects. */
   async ask<Value>(run: () => Promise<Value>): Promise<Value | null> {
     const nowMs = this.#clock.now()
-    // If the clock was set back far, the pause must not become a long one.
-    const rests = nowMs < this.#restUntilMs && this.#restUntilMs - nowMs <= restMs
+    const rests = isAhead(this.#restUntilMs, restMs, nowMs)
     if (!this.#isReady() || rests) return null
     const { promise: late, resolve } = Promise.withResolvers<null>()
     const timer = setTimeout(() => resolve(null), this.#limitMs)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { queryTimedOut } from '#contract/errors/errors.ts'
 import { toUsdNumber } from '#contract/money.ts'
 import type { UsageAnalytics } from '#contract/operations/billing.ts'
-import { type Clock, dayMs, minuteMs } from '#contract/time.ts'
+import { type Clock, dayMs, isAhead, minuteMs } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EntryTable } from '#ledger/store/tables.ts'
@@ -55,7 +55,7 @@ export class UsageAnalyticsService {
     const name = JSON.stringify([account, days])
     const nowMs = this.#clock.now()
     const known = this.#kept.get(name)
-    if (known && nowMs < known.untilMs) return known.answer
+    if (known && isAhead(known.untilMs, analyticsFreshMs, nowMs)) return known.answer
     const kept = { untilMs: nowMs + analyticsFreshMs, answer: this.#look(account, days) }
     this.#kept.set(name, kept)
     try {
