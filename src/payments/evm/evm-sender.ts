@@ -296,22 +296,23 @@ export class EvmSender {
  * fees are not a tenth higher.
  */
 function raised(waiting: Fees, now: Fees): Fees | null {
-  const of = (fee: bigint | undefined, least: bigint) => (fee !== undefined && fee > least ? fee : least)
   const most = waiting.maxFeePerGas ?? waiting.gasPrice ?? 0n
   const needed = now.maxFeePerGas ?? now.gasPrice ?? 0n
   if (needed <= tenthMore(most)) return null
   if (waiting.maxFeePerGas === undefined) return { gasPrice: needed }
-  const tip = of(now.maxPriorityFeePerGas, tenthMore(waiting.maxPriorityFeePerGas ?? 0n))
-  return { maxFeePerGas: of(needed, tip), maxPriorityFeePerGas: tip }
+  const tip = larger(now.maxPriorityFeePerGas ?? 0n, tenthMore(waiting.maxPriorityFeePerGas ?? 0n))
+  return { maxFeePerGas: larger(needed, tip), maxPriorityFeePerGas: tip }
 }
+
+const tenthMore = (fee: bigint): bigint => (fee * 11n) / 10n + 1n
+
+const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other)
 
 /** Rollups such as Base add the fee of the chain below to their receipts; `viem` passes it on as it came. */
 function dataFeeOf(receipt: TransactionReceipt & { l1Fee?: unknown }): bigint {
   const { l1Fee } = receipt
   return typeof l1Fee === 'string' && /^0x[0-9a-f]{1,32}$/i.test(l1Fee) ? BigInt(l1Fee) : 0n
 }
-
-const tenthMore = (fee: bigint): bigint => (fee * 11n) / 10n + 1n
 
 /** Matches the errors of nodes for a number that another transaction of the key has. */
 const isNumberTaken = (error: unknown): boolean =>
