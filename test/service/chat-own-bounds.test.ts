@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAiChat } from '#engines/openai/chat.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
-import { asEvents, asJson, chunk, completion, event, type Upstream, upstream } from '../engines/openai/upstream.ts'
+import { asEvents, asJson, chunk, completion, event, finish, type Upstream, upstream } from '../engines/openai/upstream.ts'
 import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
 import { closeSound } from './close-sound.ts'
@@ -68,6 +68,20 @@ describe('an answer that a limit of ours has cut', () => {
     fixture.service.clock.pass(thoughtMs)
     for (let step = await reader?.read(); step && !step.done; step = await reader?.read());
     expect(await charged()).toBe(prompt + 10n + thought)
+  })
+
+  test('streamed, because it did not end after its reason: what it delivered, and no thought', async () => {
+    const said = asEvents([event(chunk('one')), event(finish)], { end: false })
+    const { fixture, customer, charged } = await against(said)
+    const answer = await fixture.chat(customer, { stream: true })
+    const reader = answer.body?.getReader()
+    const pieces: Uint8Array[] = []
+    for (let step = await reader?.read(); step && !step.done; step = await reader?.read()) {
+      pieces.push(step.value)
+      if (pieces.length === 1) fixture.service.clock.pass(thoughtMs)
+    }
+    expect(Buffer.concat(pieces).toString()).toMatch(/"finish_reason":"stop"[^]*\[DONE\]\s*$/)
+    expect(await charged()).toBe(prompt + 10n)
   })
 
   test('streamed, after its reader has left', async () => {

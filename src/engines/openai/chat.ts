@@ -88,7 +88,7 @@ export class OpenAiChat implements ChatEngine {
     const abort = new FollowingAbort(call.signal, upstream.timeouts.streamMs)
     let events: EventPieces | null = null
     let isDone = false
-    let isFinished = false
+    const finished = new Set<number>()
     const read = isResponses ? readerOfResponse() : this.#readerOf(call)
     try {
       const body = isResponses ? this.#searching(call, true) : this.#forwarded(call, true)
@@ -100,7 +100,11 @@ export class OpenAiChat implements ChatEngine {
       }
       events = new EventPieces(answer)
       while (!isDone) {
-        const piece = await events.next(call.takeDirectly && takeDirectly)
+        const piece = await events.next(call.takeDirectly && takeDirectly).catch(error => {
+          // Nothing is missing but the end of the stream.
+          if (finished.size >= (request.n ?? 1) && !call.signal.aborted) return null
+          throw error
+        })
         if (!piece) break
         for (const data of piece) {
           isDone = data === '[DONE]'
@@ -113,12 +117,12 @@ export class OpenAiChat implements ChatEngine {
           const chunks = this.#chunks(data, call, read)
           if (chunks[0] && !call.searchesX) shape = ChunkShape.of(chunks[0], data)
           for (const chunk of chunks) {
-            isFinished ||= chunk.choices.some(choice => choice.finish_reason)
+            for (const choice of chunk.choices) if (choice.finish_reason) finished.add(choice.index)
             yield chunk
           }
         }
       }
-      if (!isDone && !isFinished) throw new Error('The engine’s stream ended early.')
+      if (!isDone && finished.size === 0) throw new Error('The engine’s stream ended early.')
     } catch (error) {
       throw upstream.known(error, call.signal)
     } finally {

@@ -177,6 +177,22 @@ test('a connection that breaks within a stream is an error', async () => {
 })
 
 test.each([
+  ['falls silent', () => undefined],
+  ['breaks its connection', (response: ServerResponse) => response.destroy()],
+])('a server that %s after the reason has sent everything', async (_rule, ends) => {
+  const [engine, server] = await engineFor(
+    (response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(event(chunk('he')) + event(finish), () => setTimeout(() => ends(response), 20))
+    },
+    { timeouts: { silenceMs: 300 } },
+  )
+  expect(await read(engine)).toMatchObject({ text: 'he', error: null })
+  await server.left
+  expect(await read(engine, call({ n: 2 }))).toMatchObject({ text: 'he', error: { name: 'ServiceError' } })
+})
+
+test.each([
   ['an error before the first byte', asJson({ error: { message: secret } }, 429, { 'retry-after': '3' }), 429],
   ['JSON instead of a stream', asJson(completion), 500],
 ])('a stream: %s', async (_rule, answer, status) => {
