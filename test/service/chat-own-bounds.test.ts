@@ -4,7 +4,16 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAiChat } from '#engines/openai/chat.ts'
 import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
-import { asEvents, asJson, chunk, completion, event, finish, type Upstream, upstream } from '../engines/openai/upstream.ts'
+import {
+  asEvents,
+  asJson,
+  chunk,
+  completion,
+  event,
+  finish,
+  type Upstream,
+  upstream,
+} from '../engines/openai/upstream.ts'
 import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
 import { closeSound } from './close-sound.ts'
@@ -80,7 +89,7 @@ describe('an answer that a limit of ours has cut', () => {
       pieces.push(step.value)
       if (pieces.length === 1) fixture.service.clock.pass(thoughtMs)
     }
-    expect(Buffer.concat(pieces).toString()).toMatch(/"finish_reason":"stop"[^]*\[DONE\]\s*$/)
+    expect(Buffer.concat(pieces).toString()).toMatch(/"finish_reason":"stop".*\[DONE\]\s*$/s)
     expect(await charged()).toBe(prompt + 10n)
   })
 
