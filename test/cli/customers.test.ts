@@ -102,8 +102,8 @@ describe.each([
   test('a refusal says what to do, and changes nothing', async () => {
     await during(async () => {
       const refused = async (...args: string[]) => (await farebox('customers', ...args)).stderr
-      expect(await refused('show', 'zork')).toContain('no customer')
-      expect(await refused('refund', 'zork', '--reason', 'a test')).toContain('nothing to refund')
+      expect(await refused('show', 'zork')).toMatch(/no customer .*customers list/)
+      expect(await refused('refund', 'zork', '--reason', 'a test')).toMatch(/nothing to refund.*customers show/)
       expect(await refused('suspend', 'zork')).toContain('`--reason` is missing')
       expect(await refused('credit', 'zork', '--usd', '1')).toContain('`--reason` is missing')
       expect(await refused('limit', 'zork', '--plan', 'gold')).toContain('configured')

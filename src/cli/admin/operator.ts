@@ -129,9 +129,15 @@ const Listed = z.array(
 const lost = 'The service’s answer was lost, so it is unknown whether this was done.'
 const lookFirst = 'Repeat it only if `farebox customers log` does not show it.'
 
+/** The next step if an operation is refused. */
+const whereToLook = (operation: OperatorOperation) =>
+  operation.startsWith('payment')
+    ? '`farebox payments list` shows the payments.'
+    : '`farebox customers list` shows the customers, and `farebox customers show CUSTOMER` their latest requests.'
+
 /** Asks the running service. If it has just ended, `reopen` finds out who has the folder now. */
 function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Promise<Operator>): Operator {
-  const ask = (path: string, body: unknown) => askService(running, path, body)
+  const ask = (path: string, body: unknown, next?: string) => askService(running, path, body, next)
   const actor = actorHere()
   const orReopened = async <Answer>(asked: Promise<Answer>, again: (operator: Operator) => Promise<Answer>) => {
     try {
@@ -142,8 +148,8 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
       return await again(other).finally(() => other.close())
     }
   }
-  const act = (path: string, body: unknown) =>
-    ask(path, body).catch(error => {
+  const act = (path: string, body: unknown, next?: string) =>
+    ask(path, body, next).catch(error => {
       throw error instanceof AnswerLost ? new AnswerLost(lost, lookFirst) : error
     })
   const actOnly = (path: string, body: unknown) => act(path, body).then(() => undefined)
@@ -168,7 +174,8 @@ function askedOperator(running: AdminRecord, reopen: (error: ServiceGone) => Pro
     revokeKey: key => orReopened(actOnly('/admin/v1/keys/revoke', { key, actor }), other => other.revokeKey(key)),
     operate: <Name extends OperatorOperation>(operation: Name, input: OperatorInput<Name>) => {
       const send = operation.includes('.') ? act : ask
-      const asked = send('/admin/v1/operator', { operation, input, actor }) as Promise<OperatorAnswer<Name>>
+      const sent = send('/admin/v1/operator', { operation, input, actor }, whereToLook(operation))
+      const asked = sent as Promise<OperatorAnswer<Name>>
       return orReopened(asked, other => other.operate(operation, input))
     },
     reopenLedger: () => orReopened(actOnly('/admin/v1/ledger/reopen', { actor }), other => other.reopenLedger()),
@@ -231,10 +238,7 @@ export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promi
       const [{ callOperator }, ledger] = await Promise.all([import('#operator/queries/call-operator.ts'), watch()])
       return callOperator({ store, clock: systemClock, ledger }, operation, input, by.actor).catch(error => {
         if (!(error instanceof Error) || error.name !== 'OperatorRefused') throw error
-        throw new CliError(
-          error.message,
-          '`farebox customers list` shows the customers, and `farebox customers show CUSTOMER` their latest requests.',
-        )
+        throw new CliError(error.message, whereToLook(operation))
       })
     },
     async reopenLedger() {

@@ -102,8 +102,13 @@ export const isServing = (service: AdminRecord): Promise<boolean> =>
     () => false,
   )
 
-/** Asks a running service to execute an operator's command. */
-export async function askService(service: AdminRecord, path: string, body: unknown): Promise<unknown> {
+/** Asks a running service to execute an operator's command. `next` is the next step if the service refuses it. */
+export async function askService(
+  service: AdminRecord,
+  path: string,
+  body: unknown,
+  next = whereNamesAre,
+): Promise<unknown> {
   const origin = await provenOrigin(service)
   if (origin === null)
     throw new CliError(
@@ -121,7 +126,7 @@ export async function askService(service: AdminRecord, path: string, body: unkno
   const refusal = Refusal.safeParse(answer)
   throw new CliError(
     refusal.success ? sentenceOf(refusal.data) : `The service refused this (${response.status}).`,
-    whereNamesAre,
+    next,
   )
 }
 
