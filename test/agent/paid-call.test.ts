@@ -51,6 +51,16 @@ test('a service that keeps asking for money is paid once', async () => {
   expect(server.ledger.signatures).toHaveLength(1)
 })
 
+test('a call that fails after a payment reports the payment', async () => {
+  const { agent } = await setUp({ isNeverPaid: true })
+  const { happened, charged } = await failureOf(agent.chat())
+  expect(happened).toMatch(
+    / There was too little credit, so the wallet first bought credit for 5\.00 USD \(pay_\w+\)\.$/,
+  )
+  expect(charged).toBe(0n)
+  expect((await failureOf(agent.chat())).happened).not.toContain('bought credit')
+})
+
 test('one call pays once, also where the wallet would pay again at once', async () => {
   const { server, agent } = await setUp({ isNeverPaid: true }, { settings: { cooldownMs: 0 } })
   await failureOf(agent.chat())

@@ -49,6 +49,8 @@ type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
 export interface Buying<O extends Operation> {
   rowId: string
   bought: Promise<Bought<O>>
+  /** What the wallet has paid for it so far, even if the call then fails. */
+  payments: readonly CallPayment[]
 }
 
 /** Records what was bought in the transaction that stores its answer. */
@@ -96,7 +98,7 @@ export class PaidCalls {
     const running = again ? undefined : [...this.#inFlight].findLast(([, one]) => one.hash === hash)
     if (running) {
       this.#callers.join(running[0], caller)
-      return { rowId: running[0], bought: this.#joined(...running) }
+      return { rowId: running[0], bought: this.#joined(...running), payments: [] }
     }
     this.#ends.write()
     const claim = this.#agent.rows.claim(hash, operation.id, again)
@@ -156,26 +158,27 @@ export class PaidCalls {
     const { claim, hash } = order
     if (claim.kind === 'earlier' || claim.kind === 'running') {
       const kind = claim.kind === 'earlier' ? 'earlier' : 'elsewhere'
-      return { rowId: claim.row.id, bought: Promise.resolve({ kind, row: claim.row }) }
+      return { rowId: claim.row.id, bought: Promise.resolve({ kind, row: claim.row }), payments: [] }
     }
     const rowId = claim.kind === 'lost' ? claim.row.id : claim.id
     this.#callers.begin(rowId, caller)
-    const bought = this.#buy(order, rowId, keep)
+    const payments: CallPayment[] = []
+    const bought = this.#buy(order, rowId, keep, payments)
     this.#inFlight.set(rowId, { hash, bought })
     const forget = () => {
       this.#inFlight.delete(rowId)
       this.#callers.forget(rowId)
     }
     bought.then(forget, forget)
-    return { rowId, bought }
+    return { rowId, bought, payments }
   }
 
-  async #buy<O extends Operation>(order: Order<O>, id: string, keep: Keep<O>): Promise<Bought<O>> {
+  async #buy<O extends Operation>(order: Order<O>, id: string, keep: Keep<O>, payments: CallPayment[]) {
     const { operation, call, hash, claim, asking, isOnlyAsked } = order
     const { body } = call as { body?: unknown }
     const callState = callStateAtStart(claim, isOnlyAsked)
     try {
-      const payments: CallPayment[] = [...(await this.#recover())]
+      payments.push(...(await this.#recover()))
       if (claim.kind === 'lost') await reconcileLostCall(this.#agent, this.#agent.models, claim.row, callState)
       else await checkChoices(this.#agent.models, operation, body)
       const price = await this.#priceOf(order)
@@ -194,7 +197,7 @@ export class PaidCalls {
       // If only recording fails, the call has been paid for and must not be bought again automatically.
       callState.mayBeCharged = true
       keep(id, answer, price)
-      return { kind: 'bought', rowId: id, price, answer, payments }
+      return { kind: 'bought', rowId: id, price, answer, payments } as const
     } catch (error) {
       const state = this.#agent.rows.find(id)?.state
       // A stored answer stays stored, even if something failed after it.

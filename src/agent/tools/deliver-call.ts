@@ -14,6 +14,7 @@ import type { JobRow } from '../jobs/job-rows.ts'
 import type { MadeMedia } from '../media/made-media.ts'
 import type { OpenAgent } from '../open-agent.ts'
 import { sayRefill } from '../wallet/refills.ts'
+import { inWords } from '../words/explain.ts'
 import { asTyped, placeOf } from '../words/typed-commands.ts'
 import { catalogue } from './catalogue.ts'
 
@@ -43,6 +44,21 @@ export async function paidFor(
   const paid = await paidNow(agent, amount, creditLeft(answer, amount))
   const notes = [...payments.map(sayTopUp), ...(paid.notes ?? [])]
   return withReceipt(agent, rowId, notes.length > 0 ? { ...paid, notes } : paid)
+}
+
+/** Adds to a failure what the wallet has paid before it, because that credit remains. */
+export async function namingPayments<Result>(
+  agent: OpenAgent,
+  payments: readonly CallPayment[],
+  run: Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run
+  } catch (error) {
+    const said = payments.length > 0 ? inWords(error, agent, true) : null
+    if (!(said instanceof ToolFailure)) throw error
+    throw new ToolFailure({ ...said.facts, happened: [said.facts.happened, ...payments.map(sayTopUp)].join(' ') })
+  }
 }
 
 const sayTopUp = ({ amountMicroUsd, receiptId, isResent = false }: CallPayment): string =>

@@ -29,7 +29,7 @@ import { askedModel } from '../prices/asked-models.ts'
 import { checkChoices } from '../prices/check-choices.ts'
 import { cannotPay, inWords, withWaysToFund } from '../words/explain.ts'
 import { catalogue } from './catalogue.ts'
-import { type Asked, askingOf, deliverCall, paidFor, paidNow } from './deliver-call.ts'
+import { type Asked, askingOf, deliverCall, namingPayments, paidFor, paidNow } from './deliver-call.ts'
 
 /** All effects of one tool call. Errors are put into words; `ApprovalRequired` passes unchanged. */
 export function toolContext(agent: OpenAgent, invocation: Invocation): ToolContext {
@@ -165,8 +165,9 @@ async function start<O extends Operation>(
     receipts.keep(rowId, operation, answer, price, { tool: startedBy })
   }
   const caller = new WaitingCaller(signal)
-  const { bought: buying } = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
-  const bought = await whileWanted(buying, signal).finally(() => caller.leave())
+  const buying = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
+  const wanted = whileWanted(buying.bought, signal).finally(() => caller.leave())
+  const bought = await namingPayments(agent, buying.payments, wanted)
   if (bought.kind === 'elsewhere') throw stillRunning()
   const row = bought.kind === 'earlier' ? bought.row : rows.get(bought.rowId)
   const job = jobRows.find(row.jobId ?? '')
@@ -204,7 +205,8 @@ async function answerCall<O extends Operation>(
   const caller = new WaitingCaller(signal)
   const keep = keepAnswer(agent, operation, { model: askedModel(call), tool: asked.called?.name ?? null })
   const buying = paidCalls.buy(operation, call, { ...options, asking: askingOf(asked) }, keep, caller)
-  const bought = await whileWanted(inTime(asked, buying, call), signal).finally(() => caller.leave())
+  const wanted = whileWanted(inTime(asked, buying, call), signal).finally(() => caller.leave())
+  const bought = await namingPayments(agent, buying.payments, wanted)
   switch (bought.kind) {
     case 'elsewhere': {
       const job = agent.jobRows.ofCall(bought.row.id)
