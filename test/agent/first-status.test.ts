@@ -11,6 +11,7 @@ import { getRateLimits } from '#contract/operations/rate-limits.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { canaryApiKey } from '../canary/canaries.ts'
 import { answerJson, littleServer } from '../client/little-server.ts'
+import { fakeNode } from '../wallet/sample-solana.ts'
 import { temporaryFolder } from './open-agent.ts'
 import { walletKey } from './pretend-service.ts'
 
@@ -121,6 +122,23 @@ test.each([
   expect((await agent.toolWallet.status()).next).toMatch(says)
   const { agent: rich } = await agentWith({ ...options, walletKey, baseUrl, fetch: credited(1) })
   expect((await rich.toolWallet.status()).next).not.toContain('fund')
+})
+
+test.each([
+  [4_999_999n, true],
+  [5_000_000n, false],
+])('a wallet that holds %s units on its chain is to be funded: %s', async (units, isToBeFunded) => {
+  const word = `0x${units.toString(16).padStart(64, '0')}`
+  const node = await fakeNode({ eth_chainId: () => '0x2105', eth_call: () => word })
+  onTestFinished(() => void node.close())
+  const given = {
+    walletKey,
+    baseUrl: 'https://service.example/api/v1',
+    fetch: credited(0),
+    nodes: { eip155: node.url },
+  }
+  const { agent } = await agentWith(given)
+  expect((await agent.toolWallet.status()).next?.includes('send USDC')).toBe(isToBeFunded)
 })
 
 const readLimits = ({ client }: OpenAgent): Promise<unknown> =>

@@ -1,6 +1,6 @@
 import { displayUsd, type MicroUsd, microUsd, zeroUsd } from '#contract/money.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
-import { networkName } from '#contract/wire/networks.ts'
+import { networkName, smallestTopUpMicroUsd } from '#contract/wire/networks.ts'
 import type {
   ChargeReceipt,
   PaidOptions,
@@ -78,7 +78,8 @@ export class ToolWallet implements WalletClient {
       refill: refillOf(policy),
       unresolved: status.openPayments.length + status.heldPayments.length,
       payee: status.payees.find(payee => payee.network === network)?.payTo ?? null,
-      next: missing ?? joined(problem, creditMicroUsd === zeroUsd ? fundFirst(status) : null, nextStep(status)),
+      next:
+        missing ?? joined(problem, creditMicroUsd === zeroUsd ? fundFirst(status, onChain) : null, nextStep(status)),
     }
   }
 
@@ -195,9 +196,10 @@ const keyIsNeverToppedUp = (): ToolFailure =>
 
 /**
  * What the user must do before a new wallet can pay: if nothing was ever paid or reserved, which address needs money.
- * It does not check the chain, so the sentence also fits a wallet that was just funded.
+ * Balances may be unknown or some seconds old, so the sentence also fits a wallet that was just funded.
  */
-function fundFirst(status: WalletStatus): string | null {
+function fundFirst(status: WalletStatus, onChain: WalletView['onChain']): string | null {
+  if (onChain.some(({ amountMicroUsd }) => (amountMicroUsd ?? zeroUsd) >= smallestTopUpMicroUsd)) return null
   if (status.spentTotalMicroUsd > 0n || status.isDryRun || status.isStopped) return null
   const addresses = status.isPayerDecided ? [status.address] : status.addresses
   if (isLoopback(new URL(status.origin).hostname))
