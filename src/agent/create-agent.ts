@@ -10,7 +10,14 @@ import {
   type EnvironmentAgentOptions,
 } from './settings/agent-options.ts'
 import { readSettings } from './settings/settings.ts'
-import { type AgentTool, agentTool, type CallOptions, type CallTool, type ToolCalls } from './tools/agent-tool.ts'
+import {
+  type AgentTool,
+  agentTool,
+  askingWallet,
+  type CallOptions,
+  type CallTool,
+  type ToolCalls,
+} from './tools/agent-tool.ts'
 import { catalogue } from './tools/catalogue.ts'
 import { toolContext } from './tools/tool-context.ts'
 import { toolHost } from './tools/tool-host.ts'
@@ -89,7 +96,11 @@ async function agentOf(agent: OpenAgent, { onApproval, unpricedCalls }: Deciding
     fetch: payingFetch(agent, rules),
     toolList,
     ...typedCalls(toolList),
-    wallet: toolContext(agent, { signal: new AbortController().signal, report: () => {} }).wallet,
+    wallet: askingWallet(
+      toolContext(agent, { signal: new AbortController().signal, report: () => {} }).wallet,
+      host,
+      onApproval,
+    ),
     close: () => host.close(),
   }
 }

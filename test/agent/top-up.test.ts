@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { createAgent } from '#agent/create-agent.ts'
 import { microUsd } from '#contract/money.ts'
 import { ApprovalRequired } from '#toolkit/approval.ts'
-import { openAgent } from './open-agent.ts'
-import { pretendService } from './pretend-service.ts'
+import { openAgent, temporaryFolder } from './open-agent.ts'
+import { pretendService, walletKey } from './pretend-service.ts'
 
 const fiveUsd = microUsd(5_000_000)
 const minuteMs = 60_000
@@ -71,4 +72,29 @@ test('an approved top-up whose answer was lost needs no second approval, but `ag
   for (let attempt = 0; attempt < 2; attempt++)
     await expect(topUp(fiveUsd, true)).rejects.toBeInstanceOf(ApprovalRequired)
   expect(payments()).toBe(1)
+})
+
+test.each([true, false])('onApproval decides a top-up of a program with %s, the payee included', async approved => {
+  const server = await pretendService()
+  const asked: string[] = []
+  const agent = await createAgent({
+    baseUrl: server.baseUrl,
+    wallet: { key: walletKey },
+    dataFolder: temporaryFolder(),
+    notesFolder: temporaryFolder(),
+    onApproval: ({ kind }) => {
+      asked.push(kind)
+      return { kind: 'approve', approved }
+    },
+  })
+  onTestFinished(async () => {
+    await agent.close()
+    await server.close()
+  })
+  const outcome = await agent.wallet.topUp(fiveUsd).then(
+    ({ receipt }) => receipt.state,
+    error => error.name,
+  )
+  expect([outcome, server.ledger.signatures.length]).toEqual(approved ? ['confirmed', 1] : ['ToolFailure', 0])
+  expect(asked.length).toBe(approved ? 2 : 1)
 })

@@ -4,7 +4,7 @@ import { ApprovalRequired, sayOpenRequest } from '#toolkit/approval.ts'
 import { approvalsInARow } from '#toolkit/bounds.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { runTool, type ToolResult } from '#toolkit/run-tool.ts'
-import type { Shown } from '#toolkit/tool-context.ts'
+import type { Shown, WalletClient } from '#toolkit/tool-context.ts'
 import { sayFailure, ToolFailure } from '#toolkit/tool-failure.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import type { tools } from '#tools/table.generated.ts'
@@ -93,6 +93,21 @@ export const agentTool = (tool: Tool, host: ToolHost, ask: AskUser | undefined):
         case 'needs_approval':
           if (!ask || asked >= approvalsInARow) throw new ApprovalRequired(outcome.request)
           await host.answer(outcome.request.approvalId, await ask(outcome.request))
+      }
+    }
+  },
+})
+
+/** A wallet whose top-ups ask for the approval that they need, as tools do. */
+export const askingWallet = (wallet: WalletClient, host: ToolHost, ask: AskUser | undefined): WalletClient => ({
+  ...wallet,
+  async topUp(amountMicroUsd, options) {
+    for (let asked = 0; ; asked++) {
+      try {
+        return await wallet.topUp(amountMicroUsd, options)
+      } catch (error) {
+        if (!(error instanceof ApprovalRequired) || !ask || asked >= approvalsInARow) throw error
+        await host.answer(error.request.approvalId, await ask(error.request))
       }
     }
   },
