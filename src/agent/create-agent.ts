@@ -1,5 +1,6 @@
 import type { WalletClient } from '#toolkit/tool-context.ts'
 import { readPolicy } from '#wallet/rules/policy.ts'
+import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { payingFetch } from './fetch/paying-fetch.ts'
 import type { Fetch } from './fetch/refused-answer.ts'
 import { agentFromSettings, type OpenAgent, openAgent } from './open-agent.ts'
@@ -74,15 +75,18 @@ export interface Agent {
 export async function createAgent(given: AgentOptions): Promise<Agent> {
   checkAgentOptions(given)
   const { key, wallet, policy, onApproval, unpricedCalls, ...options } = given
-  const agent = await openAgent({
-    ...options,
-    apiKey: key,
-    walletKey: wallet?.key,
-    solanaKey: wallet?.solanaKey,
-    policy: readPolicy({ ...policy, serviceUrl: options.baseUrl }),
-  })
-  return agentOf(agent, { onApproval, unpricedCalls })
+  const ofWallet = { apiKey: key, walletKey: wallet?.key, solanaKey: wallet?.solanaKey }
+  try {
+    const rules = readPolicy({ ...policy, serviceUrl: options.baseUrl })
+    return await agentOf(await openAgent({ ...options, ...ofWallet, policy: rules }), { onApproval, unpricedCalls })
+  } catch (error) {
+    throw isWrongOption(error) ? new TypeError(`createAgent: ${error.message}`) : error
+  }
 }
+
+/** A key or a setting of the policy that cannot be read. */
+const isWrongOption = (error: unknown): error is WalletRefusal =>
+  error instanceof WalletRefusal && (error.rule === 'key' || error.rule === 'settings')
 
 type Deciding = Pick<AgentOptions, 'onApproval' | 'unpricedCalls'>
 

@@ -16,6 +16,8 @@ test.each([
   ],
   ['a cap beside the policy', { baseUrl, maxDayUsd: '1' }, /`maxDayUsd` is not an option; the options are .*policy/],
   ['an invalid cap', { baseUrl, policy: { maxDayUSD: '1' } }, /maxDayUSD is not a setting.*maxDayUsd/],
+  ['an amount that is none', { baseUrl, policy: { maxDayUsd: '-1' } }, /maxDayUsd is not an amount in USD/],
+  ['a key that is none', { baseUrl, wallet: { key: 'abc' } }, /The wallet's key is not an EVM private key/],
   ['a policy that is not an object', { baseUrl, policy: 'tight' }, '`policy` must be an object.'],
   [
     'a misspelled key of a wallet',
@@ -26,7 +28,7 @@ test.each([
   ['an answer in place of a function', { baseUrl, onApproval: true }, '`onApproval` must be a function.'],
 ])('createAgent refuses %s with a sentence', async (_, options, says) => {
   const error = await createAgent(options as AgentOptions).catch((thrown: unknown) => thrown)
-  expect(error).toBeInstanceOf(Error)
+  expect(error).toBeInstanceOf(TypeError)
   expect(String((error as Error).message)).toEqual(
     typeof says === 'string' ? `createAgent: ${says}` : expect.stringMatching(says),
   )
