@@ -52,6 +52,14 @@ test('a start on PostgreSQL is refused if the folder’s ledger has accounts', a
     1,
     expect.stringMatching(/^The ledger of the service in .* is in that folder, .* Unset DATABASE_URL to keep using it/),
   ])
+  const config = join(root, 'farebox.yaml')
+  const model = `id: one, type: text, contextTokens: 1000, price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }`
+  await writeFile(
+    config,
+    `publicUrl: http://127.0.0.1:8402\nlisten: 127.0.0.1:0\ndata: ${root}\nmodels: [{ ${model}, upstreams: [{ engine: demo }] }]\n`,
+  )
+  const { stdout } = await runCommand(['doctor', '--config', config], { PATH: process.env.PATH, DATABASE_URL: url })
+  expect(stdout).toMatch(/^!! ledger: The ledger of the service in .* Unset DATABASE_URL to keep using it/m)
 }, 60_000)
 
 test('a ledger restored without its secret says how to continue', async () => {

@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import { asClause } from '#contract/errors/as-clause.ts'
 import type { AuditReader } from '#ledger/audit/audit-reader.ts'
 import { CliError } from '../command.ts'
-import { auditLedger, type LedgerPlace, ledgerPlaceOf, NoLedgerYet, openReader } from '../data/ledger-place.ts'
+import {
+  auditLedger,
+  type LedgerPlace,
+  ledgerPlaceOf,
+  NoLedgerYet,
+  openReader,
+  requireNoLedgerHere,
+} from '../data/ledger-place.ts'
 import { broken, type Finding, note, ok } from './finding.ts'
 
 const check = 'ledger'
@@ -12,6 +19,7 @@ export async function checkLedger(data: string, env: Readonly<Record<string, str
   try {
     const ledger = await ledgerPlaceOf(data, env)
     const { database } = ledger
+    if (database.engine === 'postgres') await requireNoLedgerHere(ledger.folder)
     if (database.engine === 'sqlite' && !existsSync(database.path))
       return [ok(check, `${ledger.folder.root} has no ledger yet; the first start creates one.`)]
     const { ok: addUp, sentence } = await auditLedger(ledger)
