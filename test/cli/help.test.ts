@@ -18,13 +18,13 @@ const flagsIn = (text: string): string[] => text.match(/(?<![\w-])--[a-z][a-z-]*
 test('a subcommand is explained by every form of help', async () => {
   const [one, other] = [await runCommand(['help', 'keys', 'list']), await runCommand(['keys', 'list', '--help'])]
   expect(one.stdout).toBe(other.stdout)
-  expect(one.stdout).toBe(`Usage: farebox keys list [--account ID] [--data DIR] [--json]
+  expect(one.stdout).toBe(`Usage: farebox keys list [--account CUSTOMER] [--data DIR] [--json]
 
 list shows ids, accounts and how each key begins.
 
-  --account ID  create another key for this customer, or list only this customer's keys
-  --data DIR    the service's folder (the one in ./farebox.yaml, or .farebox)
-  --json        print JSON
+  --account CUSTOMER  create another key for this customer, or list only this customer's keys
+  --data DIR          the service's folder (the one in ./farebox.yaml, or .farebox)
+  --json              print JSON
 
 Example:
 

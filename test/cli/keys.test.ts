@@ -79,9 +79,18 @@ describe.each([
 
   test('an unknown account is refused, and an account without keys has an empty list', async () => {
     const { code, stdout, stderr } = await during(() => keys('list', '--account', 'zork'))
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('There is no account `zork`.')])
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('There is no customer `zork`')])
     const { account } = await during(() => created('--usd', '1'))
     expect(await during(() => listed('--account', account))).toHaveLength(1)
+  })
+
+  test('--account takes a name, and refuses one that no customer has', async () => {
+    await during(() => runCommand(['customers', 'create', 'Ada Ltd', '--data', root]))
+    const { account, keyId } = await during(() => created('--account', 'ada ltd', '--label', 'laptop'))
+    expect((await during(() => keys('list', '--account', 'Ada Ltd'))).stdout).toContain(`${keyId}  `)
+    expect(account).toMatch(/^customer:/)
+    const { code, stderr } = await during(() => keys('create', '--account', 'nobody'))
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^There is no customer `nobody`.*customers list/)])
   })
 
   test('an ADMIN key lists the keys of its customer over the API', async () => {
@@ -96,8 +105,8 @@ describe.each([
 
   test.each([
     [['revoke', 'nothing'], 'There is no key `nothing`.'],
-    [['create', '--account', 'nobody'], 'There is no account `nobody`.'],
-    [['create', '--account', 'nobody', '--usd', '1'], 'There is no account `nobody`.'],
+    [['create', '--account', 'customer:nobody'], 'There is no account `customer:nobody`.'],
+    [['create', '--account', 'customer:nobody', '--usd', '1'], 'There is no account `customer:nobody`.'],
   ])('%j is refused in one sentence', async (args, sentence) => {
     const end = await during(() => keys(...args))
     expect(end).toEqual({

@@ -90,7 +90,7 @@ export const serviceMistakes: readonly Mistake[] = [
   fails('keys revoke nope --data {folder}/service', 'nope', '`farebox keys list`', '`farebox keys list`', {
     before: withLedger,
   }),
-  fails('keys list --account nobody --data {folder}/service', 'nobody', '`farebox keys list`', '`farebox keys list`', {
+  fails('keys list --account nobody --data {folder}/service', 'nobody', 'a name', '`farebox customers list`', {
     before: withLedger,
   }),
   usage('ledger audti', '`audti`', '`audit`', '`farebox ledger --help`'),

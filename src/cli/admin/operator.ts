@@ -32,7 +32,7 @@ import { asJson } from '../output.ts'
 import { auditLines } from './show-ledger.ts'
 
 /** The parts of a service that operators' commands need. */
-interface Operator {
+export interface Operator {
   /** `usd` is decimal text; without an account a new customer is created. */
   createKey(order: KeyOrder & { usd: string }): Promise<NewCustomerKey>
   /** Null removes the limits. */

@@ -2,7 +2,7 @@ import type { KeyNeeds } from '#access/keys/api-keys.ts'
 import type { ListedKey } from '#access/keys/shown-key.ts'
 import { parseUsd } from '#contract/money.ts'
 import { textOfDay } from '#contract/time.ts'
-import { budgetOf, budgetOptions, openOperator } from '../admin/operator.ts'
+import { budgetOf, budgetOptions, type Operator, openOperator } from '../admin/operator.ts'
 import { money, place, printed } from '../admin/operator-command.ts'
 import { dropSecrets, rotateSecret } from '../admin/secrets.ts'
 import { byWord, CliError, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
@@ -12,25 +12,27 @@ import { paintFor } from '../show/style.ts'
 
 const name = 'farebox keys'
 
-const usage = `Usage: farebox keys create --usd N [--label TEXT] [--account ID] [--admin] [BUDGET] [--data DIR] [--json]
+const usage = `Usage: farebox keys create --usd N [--label TEXT] [--admin] [BUDGET] [--data DIR] [--json]
+       farebox keys create --account CUSTOMER [--usd N] [--label TEXT] [--admin] [BUDGET] [--data DIR] [--json]
        farebox keys budget ID BUDGET | --none [--data DIR] [--json]
-       farebox keys list [--account ID] [--data DIR] [--json]
+       farebox keys list [--account CUSTOMER] [--data DIR] [--json]
        farebox keys revoke ID [--data DIR] [--json]
        farebox keys rotate-secret [--break-keys] [--data DIR] [--json]
        farebox keys drop-secrets [--break-keys] [--data DIR] [--json]
 
-create makes an API key for a new customer with N USD of credit, and prints it once. budget limits what one key may spend.
-list shows ids, accounts and how each key begins. revoke ends a key immediately. rotate-secret creates a new secret for keys and
-download links while the service is stopped; the former secret still works. drop-secrets stops accepting former secrets
-while the service is stopped.
+create makes an API key for a new customer with N USD of credit, or another key for an existing customer, and prints it
+once. budget limits what one key may spend. list shows ids, accounts and how each key begins. revoke ends a key immediately.
+rotate-secret creates a new secret for keys and download links while the service is stopped; the former secret still works.
+drop-secrets stops accepting former secrets while the service is stopped. CUSTOMER is an id, a name, an e-mail, a wallet or a
+key id.
 
-  --usd N       initial credit, for example 5 or 0.25; 0 for none
-  --label TEXT  what the key is for, shown in lists
-  --account ID  create another key for this customer, or list only this customer's keys
-  --admin       a key that manages its customer's keys over the API and reads the customer's bills
-  --break-keys  drop former secrets that keys still need, or replace a lost secret; those keys stop working
-  --data DIR    the service's folder (the one in ./farebox.yaml, or .farebox)
-  --json        print JSON
+  --usd N             credit to give, for example 5 or 0.25; 0 for none
+  --label TEXT        what the key is for, shown in lists
+  --account CUSTOMER  create another key for this customer, or list only this customer's keys
+  --admin             a key that manages its customer's keys over the API and reads the customer's bills
+  --break-keys        drop former secrets that keys still need, or replace a lost secret; those keys stop working
+  --data DIR          the service's folder (the one in ./farebox.yaml, or .farebox)
+  --json              print JSON
 
 BUDGET is what a key may spend in each period; other keys of the customer are not counted:
 
@@ -78,15 +80,13 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
     throw wrongValue(name, 'usd', usd, `an amount such as 5 or 0.25, at most ${mostGrantUsd}, or 0`)
   const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
+    const account = await accountOf(operator, values.account)
     const more = {
-      ...(values.account === undefined ? {} : { account: values.account }),
+      ...(account === undefined ? {} : { account }),
       ...(limits ? { budget: limits } : {}),
       ...(values.admin ? { role: 'ADMIN' as const } : {}),
     }
-    const created = await about(
-      values.account,
-      operator.createKey({ usd, amountMicroUsd, label: values.label, ...more }),
-    )
+    const created = await about(account, operator.createKey({ usd, amountMicroUsd, label: values.label, ...more }))
     if (values.json) io.output.printJson(created)
     else {
       io.output.print(created.key)
@@ -96,6 +96,12 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
   } finally {
     await operator.close()
   }
+}
+
+/** Returns the id of the customer that a text names. */
+async function accountOf(operator: Operator, customer: string | undefined): Promise<string | undefined> {
+  if (customer === undefined || /^(customer|wallet):/.test(customer)) return customer
+  return (await operator.operate('customer', { customer })).customer.customer
 }
 
 async function budget(args: readonly string[], io: CommandIo): Promise<number> {
@@ -125,7 +131,8 @@ async function list(args: readonly string[], io: CommandIo): Promise<number> {
   })
   const operator = await openOperator(await servicePlaceOf(values.data, io.env))
   try {
-    const listed = await about(values.account, operator.listKeys(values.account))
+    const account = await accountOf(operator, values.account)
+    const listed = await about(account, operator.listKeys(account))
     if (values.json) io.output.printJson(listed)
     else for (const line of await sayKeys(listed, Date.now(), io.output)) io.output.print(line)
     const { listedKeys } = await import('#access/keys/api-keys.ts')
