@@ -28,7 +28,7 @@ written. Without CLIENT, it lists the clients and which of them are installed he
 
   CLIENT                  ${wrapped(assistantClients.map(client => client.name))}
   --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was created for)
-  --local DIR             use the service of the \`farebox up\` that runs on this folder (.farebox), and its wallet
+  --local DIR             use the service of the \`farebox up\` that runs on this folder, such as .farebox, and its wallet
                           with test money; if the wallet is missing, the first conversation creates it
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --tools NAMES           tools or sets to serve, as in \`farebox mcp --tools\`
@@ -179,8 +179,12 @@ function startOf(client: AssistantClient, given: Given, io: CommandIo): StartCom
   if (problems.length > 0) throw wrongUsage(name, problems.join(' ').replace(/\.$/, ''))
   if (given['api-key']) {
     if (client.apiKey === null) {
-      const none = `${client.title} fills in no variables, and no key is written into a file.`
-      throw new CliError(none, 'Leave `--api-key` out and let a wallet pay: `farebox wallet create --service URL`.', 2)
+      const none = `${client.title} cannot read a key from its environment, and farebox writes no keys into files.`
+      throw new CliError(
+        none,
+        'Leave out `--api-key`, and pay from a wallet: `farebox wallet create --service URL`.',
+        2,
+      )
     }
     env.FAREBOX_API_KEY = apiKeyPlaceholder(client)
   }
