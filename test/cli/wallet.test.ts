@@ -64,7 +64,7 @@ test('create makes an encrypted wallet that pays where the service wants it', as
   expect(status.stdout).toContain('0.00 USD of 7.00 USD')
   expect(status.stdout).toContain(`service: ${new URL(url).origin} (set by FAREBOX_BASE_URL)\n`)
   const unset = await run(['status', '--data', data])
-  expect(unset.stdout).toContain(`service: ${new URL(url).origin} (set by \`wallet create --service\`)\n`)
+  expect(unset.stdout).toContain(`service: ${new URL(url).origin} (the service that the wallet was created for)\n`)
   const other = await run(['status', '--data', data], null, { FAREBOX_BASE_URL: 'http://127.0.0.1:9/api/v1' })
   expect(other.stdout).toContain(`may also be paid: ${new URL(url).origin};`)
   const none = await run(['status', '--data', temporaryFolder()], null, { FAREBOX_WALLET_KEY: secret })

@@ -144,7 +144,7 @@ const seenAmount = ({ amountMicroUsd, unknown }: Omit<SeenAmount, 'atMs'>): stri
 /** Explains what determines the service in use. */
 function namedBy(env: CommandIo['env'], isNamed: boolean): string {
   if (env.FAREBOX_BASE_URL) return 'set by FAREBOX_BASE_URL'
-  return isNamed ? 'set by `wallet create --service`' : 'the default, because FAREBOX_BASE_URL is not set'
+  return isNamed ? 'the service that the wallet was created for' : 'the default, because FAREBOX_BASE_URL is not set'
 }
 
 function refillFacts({ refill }: Status): Fact[] {
