@@ -22,9 +22,19 @@ const rows: [rule: string, chain: { id?: number; code?: string | undefined }, of
     ['something before an address', {}, { payTo: ` ${payTo}` }, /cannot receive/],
     ['no code at the token', { code: undefined }, {}, /no token at 0x8335/],
     ['empty code at the token', { code: '0x' }, {}, /no token at 0x8335/],
-    ['another name', {}, { extra: { name: 'USDC', version: '2' } }, /the name "USD Coin"; set extra\.name/],
-    ['another version', {}, { extra: { name: 'USD Coin', version: '1' } }, /the version "2"; set extra\.version/],
-    ['no name', {}, { extra: undefined }, /the name "USD Coin"; set extra\.name/],
+    [
+      'another name',
+      {},
+      { extra: { name: 'USDC', version: '2' } },
+      /the name "USD Coin"; set `payments\.evm\.token\.name`/,
+    ],
+    [
+      'another version',
+      {},
+      { extra: { name: 'USD Coin', version: '1' } },
+      /the version "2"; set `payments\.evm\.token\.version`/,
+    ],
+    ['no name', {}, { extra: undefined }, /the name "USD Coin"; set `payments\.evm\.token\.name`/],
   ]
 test.each(rows)('%s keeps it back', async (_rule, chain, offered, says) => {
   const client = {

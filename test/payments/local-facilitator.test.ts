@@ -205,9 +205,9 @@ describe('the operator is warned before a payer is affected', () => {
   test('about a token whose name or version is another one than the option says', async () => {
     const { facilitator } = await open()
     const option = { ...world.option, extra: { name: 'USD Coin', version: '2' } }
-    expect(await facilitator.problem(option)).toMatch(/the name "USD Coin \(local\)"; set extra\.name/)
+    expect(await facilitator.problem(option)).toMatch(/the name "USD Coin \(local\)"; set `payments\.evm\.token\.name`/)
     expect(await facilitator.problem({ ...world.option, extra: { ...world.option.extra, version: '1' } })).toMatch(
-      /extra\.version/,
+      /payments\.evm\.token\.version/,
     )
   })
 

@@ -325,7 +325,9 @@ describe('the operator learns what is wrong with it', () => {
     expect(await remote.problem(world.option)).toBeNull()
     expect(await remote.problem({ ...world.option, network: 'eip155:1' })).toMatch(/does not settle on eip155:1/)
     expect(await remote.problem({ ...world.option, payTo: 'nobody' })).toMatch(/payTo/)
-    expect(await remote.problem({ ...world.option, extra: { name: 'Other', version: '2' } })).toMatch(/extra.name/)
+    expect(await remote.problem({ ...world.option, extra: { name: 'Other', version: '2' } })).toMatch(
+      /payments\.evm\.token\.name/,
+    )
     expect(await at('http://127.0.0.1:9')).toMatch(/cannot be reached/)
     expect(await at(await serverOf((_, response) => answer(response, 403, {})))).toMatch(/credentials/)
     world.gate.mode = 'down'

@@ -130,7 +130,7 @@ export async function offerProblem(
   for (const member of ['name', 'version'] as const) {
     const says = await client.readContract({ address: asset as Hex, abi: [text(member)], functionName: member })
     if (says !== extra?.[member]) {
-      return `The token at ${asset} has the ${member} ${JSON.stringify(says)}; set extra.${member} of the option to it, or no signature is valid.`
+      return `The token at ${asset} has the ${member} ${JSON.stringify(says)}; set \`payments.evm.token.${member}\` to it, or no signature is valid.`
     }
   }
   return null
