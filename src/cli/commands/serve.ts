@@ -122,7 +122,7 @@ async function startReloadable(start: () => Promise<Serving>): Promise<{ serving
   }
 }
 
-/** Sends the signal that an operator would send. The configuration was validated, so the service will accept it. */
+/** Sends the signal that an operator would send. The service validates the file again, with its own environment. */
 async function reloadService(folder: DataFolder, platform: string = process.platform): Promise<string> {
   const running = await runningService(folder)
   if (!running) throw noServiceIn(folder)
@@ -130,7 +130,7 @@ async function reloadService(folder: DataFolder, platform: string = process.plat
     throw new CliError('Windows has no signal to reload a service.', 'Change prices in the console, or start it again.')
   if (!(await isServing(running))) throw new ServiceGone(...noAnswer)
   process.kill(running.pid, 'SIGHUP')
-  return 'The configuration is valid, and the service loads it now. Its log lists changes that need a restart.'
+  return 'The configuration is valid here, and the service was told to load it. Its log reports the result, and which changes need a restart.'
 }
 
 function levelOf(text: string | undefined): Level | undefined {
