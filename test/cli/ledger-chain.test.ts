@@ -26,9 +26,7 @@ test('without a node in the environment, the local chain of the folder is asked 
     await chain.mintUsdc(payTo, 5n)
     expect(await audit()).toMatchObject({
       ...{ code: 0, stderr: '' },
-      stdout: expect.stringContaining(
-        `eip155:8453 to ${payTo}: 0 credits, 0 of them on the chain; 1 transfers\nNote: `,
-      ),
+      stdout: expect.stringContaining(`eip155:8453 to ${payTo}: 0 credits, 0 of them on the chain; 1 transfer\nNote: `),
     })
   } finally {
     await chain.stop()
@@ -57,7 +55,7 @@ test('a restored trial without its local chain is reported, with the folder to c
         /^The local chain of this folder has none of these payments \(eip155:8453\), so it is a new chain\. .*copy `chain` /,
       ),
     ])
-    expect(stdout).toContain('1 credits, 0 of them on the chain; 0 transfers')
+    expect(stdout).toContain('1 credit, 0 of them on the chain; 0 transfers')
   } finally {
     await chain.stop()
   }

@@ -3,6 +3,7 @@ import type { ListedBalance } from '#ledger/accounts/balances.ts'
 import type { AuditReport } from '#ledger/audit/audit.ts'
 import type { ChainAuditReport } from '#ledger/audit/audit-chain.ts'
 import type { Output } from '../output.ts'
+import { counted as inWords } from '../show/counted.ts'
 import { paintFor } from '../show/style.ts'
 
 /** The names of an audit's counts. */
@@ -50,7 +51,7 @@ export function chainAuditLines({
   return [
     ...payees.map(
       ({ network, account, credits, matched, transfers }) =>
-        `${network} to ${account}: ${credits} credits, ${matched} of them on the chain; ${transfers} transfers`,
+        `${network} to ${account}: ${inWords(credits, 'credit')}, ${matched} of them on the chain; ${inWords(transfers, 'transfer')}`,
     ),
     ...findings.map(({ sentence }) => sentence),
     ...(findingsLeftOff > 0 ? [`${findingsLeftOff} more findings are not shown.`] : []),
