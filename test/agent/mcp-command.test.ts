@@ -32,7 +32,7 @@ test('without a key it starts and lists, touches nothing, and paid tools name th
     expect(existsSync(data)).toBe(false)
     const result = await client.callTool({ name: 'chat', arguments: { model: 'm', prompt: 'x' } })
     expect(result.isError).toBe(true)
-    expect(textOf(result)).toMatch(/FAREBOX_BASE_URL is not set.*farebox\.mjs wallet create --service ADDRESS --data /)
+    expect(textOf(result)).toMatch(/FAREBOX_BASE_URL is not set.*farebox\.mjs wallet create --service URL --data /)
   } finally {
     await client.close()
   }
