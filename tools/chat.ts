@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { zeroUsd } from '#contract/money.ts'
 import { type ChatCompletion, type ContentPart, createChatCompletion } from '#contract/operations/chat.ts'
 import { ServiceParameters } from '#contract/operations/service-parameters.ts'
-import { chatMedia, imagesInCall } from '#toolkit/bounds.ts'
+import { chatMedia, imagesInCall, webResults } from '#toolkit/bounds.ts'
 import { defineTool } from '#toolkit/define.ts'
 import { againArgument } from '#toolkit/input/arguments.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 import type { FileStore } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { untrustedId } from '#toolkit/values/untrusted.ts'
+import { fromOutside, isData, oneLine, untrustedId } from '#toolkit/values/untrusted.ts'
 
 const options = ServiceParameters.shape
 const serviceParameters = z.strictObject({
@@ -20,10 +20,8 @@ const serviceParameters = z.strictObject({
   enable_web_search: options.enable_web_search.describe('Costs extra.'),
   enable_web_scraping: options.enable_web_scraping.describe('Reads URLs in the prompt; costs extra.'),
   enable_x_search: options.enable_x_search.describe('Searches X; costs extra.'),
-  enable_web_citations: options.enable_web_citations.describe('Cites sources.'),
-  return_search_results_as_documents: options.return_search_results_as_documents.describe(
-    'Returns search results as a tool call.',
-  ),
+  enable_web_citations: options.enable_web_citations.describe('Cites sources by ref, as [REF]0[/REF].'),
+  return_search_results_as_documents: options.return_search_results_as_documents.describe('Lists what was found.'),
   include_service_system_prompt: options.include_service_system_prompt.describe("Adds the service's own prompt."),
 })
 
@@ -79,6 +77,8 @@ export default defineTool({
     answer_is: longTextShape.text_is,
     cut_characters: longTextShape.cut_characters,
     whole_text: longTextShape.whole_text,
+    sources: z.array(z.object({ ref: z.number(), title: z.string(), url: z.string() })).optional(),
+    sources_are: z.literal(isData).optional(),
     finish_reason: z.string().nullable(),
     input_tokens: z.number().nullable(),
     output_tokens: z.number().nullable(),
@@ -99,6 +99,7 @@ export default defineTool({
     return {
       model: untrustedId(answer.model),
       ...{ answer: text, answer_is: text_is, ...whole },
+      ...sourcesOf(answer),
       finish_reason: untrustedId(answer.choices[0]?.finish_reason ?? '') || null,
       input_tokens: answer.usage?.prompt_tokens ?? null,
       output_tokens: answer.usage?.completion_tokens ?? null,
@@ -109,11 +110,37 @@ export default defineTool({
   say: output =>
     [
       sayLongText(`answer of ${output.model}`, { ...output, text: output.answer, text_is: output.answer_is }),
+      ...saySources(output.sources),
       ...sayEnd(output),
       sayPaid(output),
     ].join('\n'),
   files: filesOfText,
 })
+
+interface Source {
+  ref: number
+  title: string
+  url: string
+}
+
+/** What the service found on the web for the model; citations in the answer name a source by its place (brief §2.8). */
+function sourcesOf({ service_parameters: applied }: ChatCompletion) {
+  const found = applied?.web_search_citations ?? []
+  if (found.length === 0) return {}
+  const sources = found.slice(0, webResults.maximum).map(
+    ({ title, url }, ref): Source => ({
+      ref,
+      title: oneLine(title),
+      url: oneLine(url, webResults.addressCharacters),
+    }),
+  )
+  return { sources, sources_are: isData } as const
+}
+
+const saySources = (sources: readonly Source[] = []): string[] =>
+  sources.length === 0
+    ? []
+    : [fromOutside('sources', sources.map(({ ref, title, url }) => `[${ref}] ${title} ${url}`).join('\n'))]
 
 interface Ended {
   finish_reason: string | null
