@@ -156,6 +156,8 @@ describe('an address (§2.7)', () => {
     expect(new Set(statuses.slice(0, 60))).toEqual(new Set([206]))
     const refused = await got(video.path)
     expect([statuses[60], refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, 429, 60])
+    const again = Math.ceil(service.clock.now() / 1_000) + 60
+    expect(Number(refused.headers.get('x-ratelimit-reset-requests'))).toBe(again)
     expect((await got((await finished()).path)).status).toBe(200)
     service.clock.pass(60_000)
     expect((await got(video.path)).status).toBe(200)

@@ -103,6 +103,15 @@ describe('limits through the front door', () => {
     expect(await (await ask()).text()).toContain('Too many failed attempts')
   })
 
+  test('§7.2 the 429 of an overloaded model names the moment of its Retry-After, not the end of the minute', async () => {
+    const engine = new ScriptedChat()
+    engine.play([{ fail: modelOverloaded({ 'retry-after': '90' }) }])
+    service = await openService({ models: () => [textModel({ id: 'full', engine })] })
+    const refused = await service.post('/chat/completions', { ...hello, model: 'full' }, await service.key(1))
+    const again = Math.ceil(service.clock.now() / 1_000) + 90
+    expect([refused.status, Number(refused.headers.get('x-ratelimit-reset-requests'))]).toEqual([429, again])
+  })
+
   test('X20 failures without an identity block the address, and no identified caller', async () => {
     service = await openService()
     const key = await service.key(1)

@@ -14,6 +14,16 @@ export const retryAfterHeaders = (atMs: number, nowMs: number, type: LimitType):
   [limitType.name]: limitType.format(type),
 })
 
+/**
+ * A refusal without a rate window may only have said in how many seconds to retry; a 429 also names the moment (brief
+ * §7.2).
+ */
+export function resetOf({ status, headers }: Pick<ServiceError, 'status' | 'headers'>, nowMs: number): HeaderFields {
+  const seconds = status === 429 ? retryAfter.parse(headers[retryAfter.name] ?? '') : null
+  if (seconds === null) return {}
+  return { [resetRequests.name]: resetRequests.format(Math.ceil(nowMs / 1000) + seconds) }
+}
+
 /** The 429 for a wallet with too many requests in flight, in one process or all of them. */
 export const tooManyInFlight = (nowMs: number): ServiceError =>
   tooManyConcurrent(

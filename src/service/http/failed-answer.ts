@@ -10,6 +10,7 @@ import {
   unknownError,
 } from '#contract/errors/errors.ts'
 import { DetailedError, PayloadTooLarge, StandardError, TopUpError } from '#contract/errors/failures.ts'
+import { resetOf } from '#contract/errors/retry-after.ts'
 import { isBlameless, ServiceError } from '#contract/errors/service-error.ts'
 import { addUsd, zeroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operations/operation.ts'
@@ -89,7 +90,7 @@ export async function fail(
   tellRetries(exchange)
   exchange.set(hostName, service.settings.hostName)
   if (!(limitRequests.name in error.headers)) await tellLimits(exchange, service)
-  exchange.setAll(error.headers)
+  exchange.setAll({ ...resetOf(error, service.clock.now()), ...error.headers })
   return print(error)
 }
 
