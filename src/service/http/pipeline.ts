@@ -181,10 +181,10 @@ async function admit(route: Route, exchange: Exchange, service: Service): Promis
     if (!operation.auth.includes('wallet')) throw authenticationFailed()
     throw discovery(service.settings, operation, service.identity.challenge())
   }
-  if (operation.adminKey && !(principal.kind === 'key' && principal.role === 'ADMIN')) throw adminKeyRequired()
   const { clock, funding } = service
   const readAtMs = clock.now()
   const read = await tellBalance(principal, exchange, service)
+  if (operation.adminKey && !(principal.kind === 'key' && principal.role === 'ADMIN')) throw adminKeyRequired()
   const { usd, staking } = read
   return {
     requireCredit() {

@@ -86,6 +86,8 @@ export function billingRules(open: OpenProcesses): void {
     const { key } = await fixture.owner()
     const answer = await fixture.request('GET', path, { key })
     expect([answer.status, await answer.json()]).toEqual([401, { error: 'Admin API key required' }])
+    // The key is valid, so its request is authenticated (§9).
+    expect(answer.headers.has('x-service-balance-usd')).toBe(true)
     expect((await fixture.request('GET', path)).status).toBe(401)
   })
 
