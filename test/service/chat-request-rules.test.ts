@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { contentViolation } from '#contract/errors/errors.ts'
 import { pricePerMillion } from '#contract/money.ts'
 import { type ChatFixture, openFixture } from './chat-fixture.ts'
 import { used, words } from './chat-script.ts'
@@ -166,6 +167,15 @@ test.each(refused)('§5.1 refuses %o by name, without a charge', async (body, na
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(names)])
   expect([fixture.engine.calls.length, (await fixture.ledger(customer.account)).charged]).toEqual([0, 0n])
 })
+
+test.each([false, true])(
+  '§9 content that the model refuses is a violation, in a header too; stream: %s',
+  async stream => {
+    fixture.engine.play([{ fail: contentViolation({ error: 'no' }) }])
+    const response = await fixture.chat(await fixture.customer(1), { stream })
+    expect([response.status, response.headers.get('x-service-is-content-violation')]).toEqual([422, 'true'])
+  },
+)
 
 test.each([false, true])('what is read from a cache or written into it has its own price; stream: %s', async stream => {
   const usage = { ...used(100, 10), prompt_tokens_details: { cached_tokens: 60, cache_creation_input_tokens: 20 } }

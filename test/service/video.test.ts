@@ -199,8 +199,9 @@ describe('video jobs', () => {
     const key = await service.key(1)
     const queued = await queue(service, ask, key)
     await expect.poll(async () => (await retrieved(service, queued, key)).response.status).toBe(422)
-    const { json } = await retrieved(service, queued, key)
+    const { json, response } = await retrieved(service, queued, key)
     expect(json?.error).toMatchObject({ type: 'provider_content_policy', credits_refunded: true })
+    expect(response.headers.get('x-service-is-content-violation')).toBe('true')
     await expect.poll(() => balance(service, key)).toBe(1)
   })
 

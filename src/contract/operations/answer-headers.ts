@@ -41,6 +41,9 @@ const status =
 const showsBalance: Condition = ({ operation }) =>
   isPaid(operation) || operation.limit === 'video.retrieve' || operation.limit === 'audio.retrieve'
 
+/** Images are looked at before they are sold; all other content can only be refused, by an engine. */
+const refusable: Condition = answer => ofImages(answer) || (answer.status === 422 && showsBalance(answer))
+
 /** Headers that the operation names itself. */
 const named =
   ({ name }: DescribedHeader): Condition =>
@@ -76,7 +79,8 @@ export const answerHeaderTable: readonly AnswerHeaderRow[] = [
   ),
   ...rows('§9', authenticated, headers.balanceDiem, headers.balanceUsd),
   ...rows('§9', both(ofImages, success), headers.isBlurred),
-  ...rows('§9', ofImages, headers.isContentViolation, headers.isAdultModelContentViolation, headers.containsMinor),
+  ...rows('§9', refusable, headers.isContentViolation),
+  ...rows('§9', ofImages, headers.isAdultModelContentViolation, headers.containsMinor),
   { header: headers.middlefaceVersion, section: '§9', notSent: 'the service has no web client that calls it' },
   { header: headers.mobileVersion, section: '§9', notSent: 'the service has no mobile app' },
   ...rows('§9', always, headers.requestTimestamp),

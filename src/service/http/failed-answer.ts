@@ -14,7 +14,14 @@ import { resetOf } from '#contract/errors/retry-after.ts'
 import { isBlameless, ServiceError } from '#contract/errors/service-error.ts'
 import { addUsd, zeroUsd } from '#contract/money.ts'
 import type { Operation } from '#contract/operations/operation.ts'
-import { hostName, limitRequests, retryAfter, retryCount, shouldRetry } from '#contract/wire/headers.ts'
+import {
+  hostName,
+  isContentViolation,
+  limitRequests,
+  retryAfter,
+  retryCount,
+  shouldRetry,
+} from '#contract/wire/headers.ts'
 import { ChargeUnknown, InsufficientCredit, OverBudget } from '#ledger/charges/funding.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { sendJson } from './body/send.ts'
@@ -63,6 +70,9 @@ export function failedAnswer(operation: Operation | undefined, thrown: unknown):
   return topUpUnavailable({ error: 'X402_TOP_UP_UNAVAILABLE', message }, headers)
 }
 
+/** The content of a request or an answer was refused, by an engine or by us, which a header says too (brief §9). */
+const violations: ReadonlySet<string> = new Set(['CONTENT_POLICY_VIOLATION', 'PROVIDER_CONTENT_POLICY'])
+
 /** Reports attempts at the model's upstreams beyond the first (brief §9). */
 export function tellRetries(exchange: Exchange): void {
   const retries = exchange.context?.retries
@@ -88,6 +98,7 @@ export async function fail(
   if (!exchange.isExempt && !isBlameless(error) && !exchange.signal.aborted) service.guards.failed(exchange)
   if (exchange.demand) service.guards.refused(exchange, exchange.demand, error)
   tellRetries(exchange)
+  if (violations.has(error.kind)) exchange.set(isContentViolation, true)
   exchange.set(hostName, service.settings.hostName)
   if (!(limitRequests.name in error.headers)) await tellLimits(exchange, service)
   exchange.setAll({ ...resetOf(error, service.clock.now()), ...error.headers })

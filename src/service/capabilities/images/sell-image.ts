@@ -128,10 +128,6 @@ async function moderatedImages(
   let reported: EngineFinding = {}
   const images = await make(finding => {
     reported = { ...reported, ...finding }
-  }).catch(error => {
-    const isRefused = error instanceof ServiceError && error.kind === 'CONTENT_POLICY_VIOLATION'
-    if (isRefused) call.set(isContentViolation, true)
-    throw error
   })
   tellEngine(call, reported)
   if (!service.moderator || safeMode === undefined) return images
