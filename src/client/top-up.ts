@@ -1,5 +1,6 @@
 import type { ServiceError } from '#contract/errors/service-error.ts'
 import { TopUpResult, topUp } from '#contract/operations/wallet.ts'
+import { isAhead } from '#contract/time.ts'
 import { paymentRequired, paymentResponse, paymentSignature } from '#contract/wire/headers.ts'
 import { type PaymentOption, TopUpRequired } from '#contract/wire/payment.ts'
 import type { Client } from './client.ts'
@@ -35,7 +36,8 @@ export class TopUpClient {
   /** Returns the service's offer, at most five minutes old, because each check costs a 402. */
   async offer(signal?: AbortSignal): Promise<TopUpOffer> {
     const nowMs = this.#client.clock.now()
-    if (this.#known && nowMs - this.#known.atMs < requirementsLifeMs) return this.#known.offer
+    if (this.#known && isAhead(this.#known.atMs + requirementsLifeMs, requirementsLifeMs, nowMs))
+      return this.#known.offer
     const response = await this.#exchange({}, signal)
     if (response.status !== 402) {
       if (response.status >= 400) throw await this.#client.errorOf(topUp, response)

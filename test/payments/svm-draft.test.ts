@@ -68,6 +68,10 @@ test('drafts of a moment ask the node once', async () => {
   world.clock.offsetMs += 3_000
   await drafting.draft({ payer: account.address, amount, option: world.option })
   expect(world.gate.asked).toHaveLength(2)
+  // A clock that is set back must not keep a blockhash until it has expired.
+  world.clock.offsetMs -= 3_600_000
+  await drafting.draft({ payer: account.address, amount, option: world.option })
+  expect(world.gate.asked).toHaveLength(3)
 })
 
 test.each([

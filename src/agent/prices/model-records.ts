@@ -8,6 +8,7 @@ import {
   type ModelRecord,
   type ModelType,
 } from '#contract/operations/models.ts'
+import { isAhead } from '#contract/time.ts'
 import { modelsLifeMs } from '../bounds.ts'
 
 interface Known {
@@ -46,7 +47,7 @@ export class ModelRecords {
   async otherNames(type: ModelType): Promise<ModelNames> {
     const nowMs = this.#client.clock.now()
     const known = this.#names.get(type)
-    if (known && nowMs - known.atMs < modelsLifeMs) return known.names
+    if (known && isFresh(known, nowMs)) return known.names
     const call = { params: undefined, query: { type }, body: undefined } as const
     const [compatible, traits] = await Promise.all([
       ifListed(() => this.#client.call(listModelCompatibilityMapping, call)),
@@ -64,7 +65,7 @@ export class ModelRecords {
 
   async #look(): Promise<Known> {
     const nowMs = this.#client.clock.now()
-    if (this.#known && nowMs - this.#known.atMs < modelsLifeMs) return this.#known
+    if (this.#known && isFresh(this.#known, nowMs)) return this.#known
     const { answer, headers } = await this.#client.call(listModels, {
       params: undefined,
       query: { type: 'all' },
@@ -78,7 +79,7 @@ export class ModelRecords {
   async #removeBackgrounds(): Promise<readonly ModelRecord[]> {
     if (!(await this.takesKeys())) return []
     const nowMs = this.#client.clock.now()
-    if (this.#backgrounds && nowMs - this.#backgrounds.atMs < modelsLifeMs) return this.#backgrounds.records
+    if (this.#backgrounds && isFresh(this.#backgrounds, nowMs)) return this.#backgrounds.records
     this.#backgrounds = { records: await this.#listBackgrounds(), atMs: nowMs }
     return this.#backgrounds.records
   }
@@ -94,6 +95,9 @@ export class ModelRecords {
     }
   }
 }
+
+const isFresh = ({ atMs }: { atMs: number }, nowMs: number): boolean =>
+  isAhead(atMs + modelsLifeMs, modelsLifeMs, nowMs)
 
 /** Returns the aliases of models; none from a service that lists no aliases, or none for this type of model. */
 async function ifListed(look: () => Promise<{ answer: { data: Record<string, string> } }>): Promise<object> {

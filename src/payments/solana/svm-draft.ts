@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { MicroUsd } from '#contract/money.ts'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, isAhead } from '#contract/time.ts'
 import { usdcDecimals } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { draftMemoBytes, draftMicroLamportsPerUnit, draftUnits, sharedBlockhashMs } from '../bounds.ts'
@@ -38,7 +38,8 @@ export class SvmDrafts {
   /** Drafts of the same moment share one, so that asking for many costs the node nothing. */
   async #blockhash(): Promise<string> {
     const nowMs = this.#clock.now()
-    if (this.#latest && nowMs - this.#latest.atMs < sharedBlockhashMs) return this.#latest.blockhash
+    const latest = this.#latest
+    if (latest && isAhead(latest.atMs + sharedBlockhashMs, sharedBlockhashMs, nowMs)) return latest.blockhash
     try {
       const config = { commitment: 'confirmed' }
       const { value } = await this.#rpc.ask('getLatestBlockhash', [config], LatestBlockhash)
