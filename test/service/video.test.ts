@@ -148,6 +148,12 @@ describe('video jobs', () => {
   const refusals: [rule: string, body: object, status: number, says: string][] = [
     ['§2.6 no prompt', { ...ask, prompt: undefined }, 400, 'prompt'],
     ['§2.6 no duration', { ...ask, duration: undefined }, 400, 'duration'],
+    [
+      '§2.6 no duration, with a video that is not upscaled',
+      { model: 'demo-video-studio', prompt: 'x', video_url: 'https://x.example/a.mp4' },
+      400,
+      'demo-video-studio needs a duration; allowed values: 2s, ',
+    ],
     ['§2.6 a duration that no model supports', { ...ask, duration: '17s' }, 400, '18s'],
     ['§2.6 a ratio of no model', { ...ask, aspect_ratio: '1:7' }, 400, '16:9'],
     ['§2.6 a prompt beyond the model', { ...ask, prompt: 'x'.repeat(9_999) }, 400, 'prompt'],

@@ -114,6 +114,10 @@ export type VideoMediaField = (typeof videoMediaFields)[number]
 export const noPrompt = '\u2060'
 export const isNoPrompt = (prompt: string): boolean => prompt === noPrompt
 
+/** Marks a request whose duration was filled in here: only an upscaler does not need one. */
+const omittedDuration = 'duration_omitted'
+export const omitsDuration = (request: Readonly<Record<string, unknown>>): boolean => request[omittedDuration] === true
+
 /**
  * An upscale request may omit the duration, which is detected, and the prompt, which is not used
  * (published contract §4.2). The model's record says whether it is an upscaler.
@@ -122,8 +126,8 @@ function withUpscaleDefaults(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('video_url' in body)) return body
   return {
     ...('prompt' in body ? {} : { prompt: noPrompt }),
-    ...('duration' in body ? {} : { duration: 'Auto' }),
     ...body,
+    ...('duration' in body ? {} : { duration: 'Auto', [omittedDuration]: true }),
   }
 }
 

@@ -2,6 +2,7 @@ import { fieldError } from '#contract/errors/issues.ts'
 import { addUsd, type MicroUsd, microUsd, priceLines } from '#contract/money.ts'
 import {
   isNoPrompt,
+  omitsDuration,
   type UpscaleFactor,
   type VideoMediaField,
   type VideoQueueRequest,
@@ -25,6 +26,8 @@ export function checkVideoPrice(model: VideoModel, request: VideoQuoteRequest | 
   if (isUpscaler(model)) {
     checkUpscale(model, request)
   } else {
+    if (omitsDuration(request))
+      throw fieldError(['duration'], `${model.id} needs a duration; allowed values: ${durations.join(', ')}`)
     checkChoice(model, 'duration', request.duration, durations)
     checkChoice(model, 'resolution', request.resolution, resolutions)
     if (request.upscale_factor !== undefined) throw untaken(model, 'upscale_factor')
