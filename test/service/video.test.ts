@@ -157,6 +157,7 @@ describe('video jobs', () => {
     ['§2.6 a duration that no model supports', { ...ask, duration: '17s' }, 400, '18s'],
     ['§2.6 a ratio of no model', { ...ask, aspect_ratio: '1:7' }, 400, '16:9'],
     ['§2.6 a prompt beyond the model', { ...ask, prompt: 'x'.repeat(9_999) }, 400, 'prompt'],
+    ['§2.6 the same in emoji', { ...ask, prompt: '🚤'.repeat(2_501) }, 400, 'has 2501 characters'],
     [
       '§7.4 audio references alone',
       { ...ask, reference_audio_urls: ['data:audio/wav;base64,AAAA'] },
@@ -186,6 +187,12 @@ describe('video jobs', () => {
     ['§7 an unknown model', { ...ask, model: 'nothing' }, 404, 'not found'],
     ['§7 a text model', { ...ask, model: 'demo-chat' }, 404, 'not found'],
   ]
+  test('§2.6 a prompt of 2,500 emoji has 2,500 characters', async () => {
+    const service = await open()
+    const response = await service.post('/video/queue', { ...ask, prompt: '🚤'.repeat(2_500) }, await service.key(1))
+    expect(response.status).toBe(200)
+  })
+
   test('refusals name the field and cost nothing', async () => {
     const service = await open()
     for (const [rule, body, status, says] of refusals) {

@@ -86,7 +86,8 @@ function checkPrompts(model: VideoModel, request: VideoQueueRequest): void {
   if (isNoPrompt(request.prompt) && !isUpscaler(model)) throw fieldError(['prompt'], `${model.id} needs a prompt`)
   const limit = model.constraints.prompt_character_limit ?? promptCharacters
   for (const field of ['prompt', 'negative_prompt'] as const) {
-    const length = request[field]?.length ?? 0
+    // Whole characters, as the description counts them; an emoji has two UTF-16 units.
+    const { length } = [...(request[field] ?? '')]
     if (length > limit) throw fieldError([field], `has ${length} characters; ${model.id} accepts ${limit} at most`)
   }
 }
