@@ -1,12 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { inferenceFailed, modelOverloaded } from '#contract/errors/errors.ts'
-import { countGenerated, countPromptTokens } from '#engines/tokens/count-tokens.ts'
+import { countGenerated } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type ChatFixture, eventsOf, openFixture } from './chat-fixture.ts'
+import { type ChatFixture, eventsOf, openFixture, prompt } from './chat-fixture.ts'
 import { type Beat, used, words } from './chat-script.ts'
 
-/** A micro-USD a prompt token, ten a completion token. */
-const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
 const secret = 'upstream-secret sk-1234'
 const role: Beat = { role: true }
 const sixWords = words('one', ' two', ' three', ' four', ' five', ' six')

@@ -1,4 +1,5 @@
 import { pricePerMillion } from '#contract/money.ts'
+import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import type { TextModel } from '#service/models/model.ts'
 import { ScriptedChat } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
@@ -36,6 +37,10 @@ export interface ChatFixture {
 }
 
 export const hello = { model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }
+
+/** What its prompt costs, in micro-USD: one a token, beside ten for a token of the answer. */
+export const prompt =
+  inputMicroUsd * BigInt(countPromptTokens({ model: hello.model, messages: [{ role: 'user', content: 'hello' }] }))
 
 export async function openFixture(
   options: OpenServiceOptions & { model?: Partial<TextModel> } = {},

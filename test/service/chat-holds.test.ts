@@ -1,15 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { type ChatFixture, type Customer, eventsOf, openFixture } from './chat-fixture.ts'
-import { type Beat, used, words } from './chat-script.ts'
-
-/** A micro-USD a prompt token, ten a completion token. */
-const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
-const manyWords = (count: number): Beat[] => words(...Array.from({ length: count }, () => ' word'))
+import { type ChatFixture, type Customer, eventsOf, openFixture, prompt } from './chat-fixture.ts'
+import { manyWords, used } from './chat-script.ts'
 
 let fixture: ChatFixture
 beforeAll(async () => {

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { inferenceFailed } from '#contract/errors/errors.ts'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type ChatFixture, openFixture } from './chat-fixture.ts'
+import { type ChatFixture, openFixture, prompt } from './chat-fixture.ts'
 import { type Beat, used, words } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 
-/** A micro-USD a prompt token, ten a completion token. */
-const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
 const role: Beat = { role: true }
 const sixWords = words('one', ' two', ' three', ' four', ' five', ' six')
 

@@ -3,7 +3,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAiChat } from '#engines/openai/chat.ts'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import {
   asEvents,
   asJson,
@@ -14,12 +13,11 @@ import {
   type Upstream,
   upstream,
 } from '../engines/openai/upstream.ts'
-import { type ChatFixture, openFixture } from './chat-fixture.ts'
+import { type ChatFixture, openFixture, prompt } from './chat-fixture.ts'
 import { used } from './chat-script.ts'
 import { closeSound } from './close-sound.ts'
 import { textModel } from './models/example-models.ts'
 
-const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
 /** A hundred seconds of thought at the pace that is assumed of an engine, which has said nothing of its own. */
 const thoughtMs = 100_000
 const thought = 10n * 2_000n

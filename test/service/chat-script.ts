@@ -24,6 +24,7 @@ export const used = (prompt: number, completion: number): TokenUsage => ({
 })
 
 export const words = (...each: string[]): Beat[] => each.map(text => ({ text }))
+export const manyWords = (count: number): Beat[] => words(...Array.from({ length: count }, () => ' word'))
 
 const head = { id: 'scripted', created: 1, model: 'scripted' }
 

@@ -2,13 +2,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { unreadCalls } from '#access/limits/limit-rules.ts'
 import { inferenceFailed } from '#contract/errors/errors.ts'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
-import { type ChatFixture, type Customer, eventsOf, openFixture } from './chat-fixture.ts'
+import { type ChatFixture, type Customer, eventsOf, openFixture, prompt } from './chat-fixture.ts'
 import { type Beat, used, words } from './chat-script.ts'
 import { textModel } from './models/example-models.ts'
 
-const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
 const role: Beat = { role: true }
 const fourWords = words('The', ' answer', ' is', ' 42')
 

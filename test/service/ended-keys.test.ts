@@ -1,11 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { demoModels } from '#service/models/demo-models.ts'
-import { type ChatFixture, type Customer, eventsOf, openFixture } from './chat-fixture.ts'
+import { type ChatFixture, type Customer, eventsOf, openFixture, prompt } from './chat-fixture.ts'
 import { words } from './chat-script.ts'
 import { openService } from './open-service.ts'
-
-const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
 
 let fixture: ChatFixture
 beforeAll(async () => {

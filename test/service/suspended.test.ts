@@ -1,13 +1,10 @@
 /** What a suspended customer gets, what ends, and what stays possible; the ledger alone decides, without a cache. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { customer, mustCommit, resume, suspend } from '../ledger/store/sample-ops.ts'
-import { type ChatFixture, eventsOf, openFixture } from './chat-fixture.ts'
+import { type ChatFixture, eventsOf, openFixture, prompt } from './chat-fixture.ts'
 import { words } from './chat-script.ts'
 import { openService } from './open-service.ts'
-
-const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
 
 let fixture: ChatFixture
 beforeAll(async () => {

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { countPromptTokens } from '#engines/tokens/count-tokens.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
 import { Charges } from '#ledger/charges/charges.ts'
@@ -10,12 +9,9 @@ import type { Outcome, Store } from '#ledger/store/store.ts'
 import type { Line, Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
-import { type ChatFixture, type Customer, openFixture } from '../chat-fixture.ts'
-import { type Beat, words } from '../chat-script.ts'
+import { type ChatFixture, type Customer, openFixture, prompt } from '../chat-fixture.ts'
+import { manyWords } from '../chat-script.ts'
 import { TestClock } from '../open-service.ts'
-
-const prompt = BigInt(countPromptTokens({ model: 'scripted', messages: [{ role: 'user', content: 'hello' }] }))
-const manyWords = (count: number): Beat[] => words(...Array.from({ length: count }, () => ' word'))
 
 let folder: string
 let clock: TestClock
