@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import { usdcAbi } from '#local/token/usdc.generated.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
-import { openRemoteEvmFacilitator, type RemoteFacilitatorOptions } from '#payments/evm/open-evm.ts'
+import { openRemoteEvmFacilitator, type RemoteEvmFacilitatorOptions } from '#payments/evm/open-evm.ts'
 import type { RemoteFacilitator } from '#payments/facilitators/remote-facilitator.ts'
 import type { TopUps } from '#payments/top-ups/top-up.ts'
 import { answer, behave, behaviours } from '../faults/twins/behaviours.ts'
@@ -50,7 +50,7 @@ afterEach(async () => {
   await world.dispose()
 })
 
-const openRemote = async (options: Partial<RemoteFacilitatorOptions> = {}) => {
+const openRemote = async (options: Partial<RemoteEvmFacilitatorOptions> = {}) => {
   const opened = await openRemoteEvmFacilitator({
     url: hostile.url,
     network: evmNetwork,
@@ -245,7 +245,7 @@ describe('what is sent to it', () => {
   test('its credentials go with each request and into no log, also where making them fails', async () => {
     const secret = 'a-secret-of-the-operator'
     let fails = false
-    const headers: RemoteFacilitatorOptions['headers'] = ({ action, url }) => {
+    const headers: RemoteEvmFacilitatorOptions['headers'] = ({ action, url }) => {
       if (fails) throw new Error(`could not sign with ${secret}`)
       return { authorization: `Bearer ${secret} ${action} ${url.pathname}` }
     }

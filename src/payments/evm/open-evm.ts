@@ -2,11 +2,9 @@ import type { Clock } from '#contract/time.ts'
 import { rpcRetries, rpcTimeoutMs } from '../bounds.ts'
 import type { Facilitator, OpenRail } from '../facilitators/rail.ts'
 import {
-  answerMs,
-  type FacilitatorAction,
-  type FacilitatorHeaders,
   FacilitatorHttp,
   RemoteFacilitator,
+  type RemoteFacilitatorOptions,
 } from '../facilitators/remote-facilitator.ts'
 import { EvmSignatures, offerProblem } from './evm-checks.ts'
 import { openEvmPaymentChain } from './evm-payment-chain.ts'
@@ -41,27 +39,17 @@ function openFacilitator(settings: EvmPaymentSettings, clock: Clock): Promise<Fa
   throw new Error('Payments need a key or a remote facilitator; set either facilitatorKey or facilitator.')
 }
 
-export interface RemoteFacilitatorOptions {
-  /** Includes its path, if any; https, or http on this machine. */
-  url: string
-  /** CAIP-2; the network that it settles on. */
-  network: string
-  /** A node of that network. Who signed and what has landed is never decided by the facilitator. */
-  rpcUrl: string
-  /** Headers that authenticate us at the facilitator, if it requires any. */
-  headers?: FacilitatorHeaders
+export interface RemoteEvmFacilitatorOptions extends RemoteFacilitatorOptions {
   /** Accepts payments from contracts that check their own signatures (EIP-1271); false by default. */
   contractWallets?: boolean
-  /** Overrides those of the bounds. */
-  answerMs?: Partial<Record<FacilitatorAction, number>>
 }
 
 /** Sends nothing to the network until it is used. Throws a sentence if the address is not suitable for payments. */
 export async function openRemoteEvmFacilitator(
-  options: RemoteFacilitatorOptions,
+  options: RemoteEvmFacilitatorOptions,
 ): Promise<RemoteFacilitator<EvmPayment>> {
-  const { url, network, rpcUrl, headers = () => ({}), contractWallets = false } = options
-  const http = new FacilitatorHttp({ url, headers, answerMs: { ...answerMs, ...options.answerMs } })
+  const { network, rpcUrl, contractWallets = false } = options
+  const http = new FacilitatorHttp(options)
   const [viem, evm] = await Promise.all([import('viem'), import('@x402/evm')])
   const client = viem.createPublicClient({
     transport: viem.http(rpcUrl, { timeout: rpcTimeoutMs, retryCount: rpcRetries }),

@@ -44,6 +44,15 @@ export interface RemoteFacilitatorSettings {
   headers?: FacilitatorHeaders
 }
 
+export interface RemoteFacilitatorOptions extends RemoteFacilitatorSettings {
+  /** CAIP-2; the network that it settles on. */
+  network: string
+  /** A node of that network. Who signed and what has landed is never decided by the facilitator. */
+  rpcUrl: string
+  /** Overrides those of the bounds. */
+  answerMs?: Partial<Record<FacilitatorAction, number>>
+}
+
 interface FacilitatorAnswer {
   status: number
   /** The parsed JSON body; undefined if it is not JSON. */
@@ -55,7 +64,7 @@ class FacilitatorUnreached extends Error {
   override readonly name = 'FacilitatorUnreached'
 }
 
-export const answerMs: Readonly<Record<FacilitatorAction, number>> = {
+const usualAnswerMs: Readonly<Record<FacilitatorAction, number>> = {
   verify: facilitatorVerifyMs,
   settle: facilitatorSettleMs,
   supported: facilitatorSupportedMs,
@@ -70,15 +79,11 @@ export class FacilitatorHttp {
   readonly #agent = new Agent({ connections: facilitatorConnections, connect: { timeout: facilitatorConnectMs } })
 
   /** Throws a sentence if the address is not suitable for payments. */
-  constructor(options: {
-    url: string
-    headers: FacilitatorHeaders
-    answerMs: Readonly<Record<FacilitatorAction, number>>
-  }) {
-    this.#base = baseOf(options.url)
+  constructor({ url, headers = () => ({}), answerMs }: Pick<RemoteFacilitatorOptions, 'url' | 'headers' | 'answerMs'>) {
+    this.#base = baseOf(url)
     this.host = this.#base.host
-    this.#headers = options.headers
-    this.#answerMs = options.answerMs
+    this.#headers = headers
+    this.#answerMs = { ...usualAnswerMs, ...answerMs }
   }
 
   /**

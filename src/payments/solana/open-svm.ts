@@ -5,15 +5,13 @@ import { feesPerHourLamports } from '../bounds.ts'
 import { FeeBudget } from '../facilitators/fee-budget.ts'
 import type { OpenRail } from '../facilitators/rail.ts'
 import {
-  answerMs,
-  type FacilitatorAction,
-  type FacilitatorHeaders,
   FacilitatorHttp,
   RemoteFacilitator,
+  type RemoteFacilitatorOptions,
 } from '../facilitators/remote-facilitator.ts'
 import { LocalSvmFacilitator, svmAccountProblem } from './local-svm-facilitator.ts'
 import { isSignedBy, SolanaKey } from './solana-key.ts'
-import { wireOf } from './solana-message.ts'
+import { signatureBytes, wireOf } from './solana-message.ts'
 import { SolanaRpc } from './solana-node.ts'
 import { SvmDrafts } from './svm-draft.ts'
 import { SvmPaymentChain } from './svm-payment-chain.ts'
@@ -34,26 +32,11 @@ export function openSvm(settings: SolanaPaymentSettings, clock: Clock): OpenRail
   return { chain, drafts, facilitator: new LocalSvmFacilitator({ network: solanaNetwork, rpcUrl, feePayer, fees }) }
 }
 
-interface RemoteSvmFacilitatorOptions {
-  /** Includes its path, if any; https, or http on this machine. */
-  url: string
-  /** CAIP-2; the network that it settles on. */
-  network: string
-  /** A node of that network. What has landed is never decided by the facilitator. */
-  rpcUrl: string
-  /** Headers that authenticate us at the facilitator, if it requires any. */
-  headers?: FacilitatorHeaders
-  /** Overrides those of the bounds. */
-  answerMs?: Partial<Record<FacilitatorAction, number>>
-}
-
-const signatureBytes = 64
-
 /** Sends nothing to the network until it is used. Throws a sentence if the address is not suitable for payments. */
-export function openRemoteSvmFacilitator(options: RemoteSvmFacilitatorOptions): RemoteFacilitator<SvmPayment> {
-  const { url, network, rpcUrl, headers = () => ({}) } = options
+export function openRemoteSvmFacilitator(options: RemoteFacilitatorOptions): RemoteFacilitator<SvmPayment> {
+  const { network, rpcUrl } = options
   const rpc = new SolanaRpc(rpcUrl)
-  const http = new FacilitatorHttp({ url, headers, answerMs: { ...answerMs, ...options.answerMs } })
+  const http = new FacilitatorHttp(options)
   return new RemoteFacilitator(http, {
     network,
     async signatureProblem({ payer, message, signature }) {

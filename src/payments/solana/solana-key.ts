@@ -78,7 +78,8 @@ export function tokenAccountOf(owner: string, mint: string): string {
 
 const derivedMark = Buffer.from('ProgramDerivedAddress')
 
-function requireAddress(text: string): Uint8Array {
+/** Throws if the text is not an address. */
+export function requireAddress(text: string): Uint8Array {
   const address = addressOf(text)
   if (!address) throw new Error(`${JSON.stringify(text)} is not a Solana address.`)
   return address

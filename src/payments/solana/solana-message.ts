@@ -52,7 +52,7 @@ export const readMessage = (bytes: Uint8Array): SolanaMessage | null =>
   })
 
 const addressBytes = 32
-const signatureBytes = 64
+export const signatureBytes = 64
 /** The first byte of version 0. In a legacy message this byte counts signers, of which there are never that many. */
 const versionMark = 0x80
 

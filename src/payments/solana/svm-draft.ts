@@ -6,8 +6,8 @@ import { usdcDecimals } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import { draftMemoBytes, draftMicroLamportsPerUnit, draftUnits, sharedBlockhashMs } from '../bounds.ts'
 import { ChainUnavailable } from '../payment/payment.ts'
-import { addressOf, computeBudgetProgram, memoProgram, tokenAccountOf, tokenProgram } from './solana-key.ts'
-import { checkCost, readMessage, readTransfer } from './solana-message.ts'
+import { computeBudgetProgram, memoProgram, requireAddress, tokenAccountOf, tokenProgram } from './solana-key.ts'
+import { checkCost, readMessage, readTransfer, signatureBytes } from './solana-message.ts'
 import type { SolanaRpc } from './solana-node.ts'
 
 interface Draft {
@@ -76,15 +76,13 @@ function draftTransfer({ payer, amount, option, blockhash }: Draft): string {
   const message = Buffer.concat([
     // Two signers, of which the second is read-only; the last four accounts are read-only too.
     Buffer.of(2, 1, 4, accounts.length),
-    ...[...accounts, blockhash].map(bytesOf),
+    ...[...accounts, blockhash].map(requireAddress),
     Buffer.of(instructions.length),
     ...instructions,
   ])
   requirePayable(message)
   return Buffer.concat([Buffer.of(2), Buffer.alloc(2 * signatureBytes), message]).toString('base64')
 }
-
-const signatureBytes = 64
 
 /** What we draft must be what we accept. */
 function requirePayable(message: Buffer): void {
@@ -96,12 +94,6 @@ function requirePayable(message: Buffer): void {
 /** Every count here is below 128, which is one byte. */
 const instruction = (program: number, accounts: readonly number[], data: Buffer): Buffer =>
   Buffer.concat([Buffer.of(program, accounts.length, ...accounts, data.length), data])
-
-function bytesOf(address: string): Uint8Array {
-  const bytes = addressOf(address)
-  if (!bytes) throw new Error(`${JSON.stringify(address)} is not a Solana address.`)
-  return bytes
-}
 
 function uint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
