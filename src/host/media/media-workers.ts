@@ -1,8 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Slots } from '../workers/slots.ts'
-import { subprocessEnvironment } from '../workers/subprocess.ts'
+import { lowerPriority, subprocessEnvironment } from '../workers/subprocess.ts'
 import { FfmpegMissing } from './ffmpeg.ts'
 import type { MediaAnswer, MediaRequest, MediaTaskName, MediaTasks } from './tasks.ts'
 
@@ -124,7 +123,7 @@ export class MediaWorkers {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    if (isPatient && child.pid !== undefined) lower(child.pid)
+    if (isPatient && child.pid !== undefined) lowerPriority(child.pid)
     return child
   }
 
@@ -155,15 +154,6 @@ export type RunMediaTask = <Name extends MediaTaskName>(
 const ownProgram = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './media-process.ts' : './media-process.js', import.meta.url),
 )
-
-/** If the system forbids it, the process runs at normal priority. */
-function lower(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // The process may already be gone, or we may not change priorities.
-  }
-}
 
 /** Checks with a temporary media process. Throws `FfmpegMissing` if FFmpeg or one of these encoders is missing. */
 export async function requireFfmpeg(encoders: readonly string[]): Promise<void> {

@@ -31,7 +31,7 @@ export function runSubprocess(path: string, run: SubprocessRun): Promise<Subproc
     signal.throwIfAborted()
     const stdio = [input ? 'pipe' : 'ignore', onOutput ? 'pipe' : 'ignore', onLog ? 'pipe' : 'ignore'] as const
     const child = spawn(path, args, { stdio: [...stdio], env: subprocessEnvironment(), windowsHide: true })
-    if (run.isPatient && child.pid !== undefined) lower(child.pid)
+    if (run.isPatient && child.pid !== undefined) lowerPriority(child.pid)
     let cut: 'late' | 'too-long' | null = null
     const kill = () => void child.kill('SIGKILL')
     const cutOff = (why: 'late' | 'too-long') => {
@@ -78,7 +78,7 @@ function withinBytes(listener: (piece: Buffer) => void, mostBytes = Number.POSIT
 }
 
 /** Where the system forbids it, the subprocess runs at normal priority. */
-function lower(pid: number): void {
+export function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
