@@ -3,7 +3,8 @@ declare const microUsdBrand: unique symbol
 export type MicroUsd = bigint & { readonly [microUsdBrand]: true }
 
 const MICRO_PER_USD = 1_000_000n
-const PICO_PER_MICRO = 1_000_000n
+/** Prices of units are in pico-USD. */
+export const picoPerMicro = 1_000_000n
 /** A billion USD: a larger amount from a service is a mistake or an attack, and counts as missing. */
 const LARGEST_CREDIBLE_USD = 1_000_000_000n
 
@@ -67,7 +68,7 @@ export function priceLines(lines: readonly PricedUnits[]): MicroUsd[] {
   let charged = 0n
   return lines.map(line => {
     pico += line.units * line.unitPricePicoUsd
-    const total = (pico + PICO_PER_MICRO - 1n) / PICO_PER_MICRO
+    const total = (pico + picoPerMicro - 1n) / picoPerMicro
     const amount = total - charged
     charged = total
     return microUsd(amount)

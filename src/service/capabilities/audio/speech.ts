@@ -1,6 +1,6 @@
 import { inferenceFailed, invalidRequest } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
-import { addUsd, type MicroUsd, priceLines } from '#contract/money.ts'
+import { addUsd, type MicroUsd, picoPerMicro, priceLines } from '#contract/money.ts'
 import { type SpeechFormat, type SpeechRequest, speechTypes } from '#contract/operations/audio.ts'
 import { pcmRate } from '#engines/audio/audio-codec.ts'
 import { speechBytes, wavHeader } from '#engines/audio/recording.ts'
@@ -231,8 +231,6 @@ interface MusicSize {
   seconds: number | undefined
   characters: number | undefined
 }
-
-const picoPerMicro = 1_000_000n
 
 /** Prices a piece of music, for the quote and for the charge. Throws `invalidRequest` if a needed size is missing. */
 export function quoteMusic(model: MusicModel, size: MusicSize): { total: MicroUsd; lines: Line[] } {

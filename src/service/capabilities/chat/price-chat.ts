@@ -1,5 +1,5 @@
 import { contextTooLong } from '#contract/errors/errors.ts'
-import { addUsd, type MicroUsd, microUsd, type PricedUnits, priceLines } from '#contract/money.ts'
+import { addUsd, type MicroUsd, microUsd, type PricedUnits, picoPerMicro, priceLines } from '#contract/money.ts'
 import type { ChatCompletionRequest, ChatMessage, TokenUsage } from '#contract/operations/chat.ts'
 import { askedTokens } from '#engines/ports/engine.ts'
 import { countPromptTokens, mediaTokens } from '#engines/tokens/count-tokens.ts'
@@ -122,8 +122,6 @@ function offer(price: TextPrice, maxPromptTokens: number, maxCompletionTokens: n
   ])
   return { hold: addUsd(...amounts), maxCompletionTokens, maxPromptTokens }
 }
-
-const picoPerMicro = 1_000_000n
 
 /** Returns how many completion tokens `amount` buys in addition to the prompt. */
 export function tokensFor(price: TextPrice, maxPromptTokens: number, amount: MicroUsd): number {

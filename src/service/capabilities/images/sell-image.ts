@@ -1,6 +1,6 @@
 import { contentViolation, moderationFailed } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { type MicroUsd, microUsd } from '#contract/money.ts'
+import { type MicroUsd, microUsd, picoPerMicro } from '#contract/money.ts'
 import type { ImageFormat } from '#contract/operations/images.ts'
 import { containsMinor, isAdultModelContentViolation, isBlurred, isContentViolation } from '#contract/wire/headers.ts'
 import { typeOfBytes } from '#contract/wire/image-header.ts'
@@ -178,8 +178,6 @@ function tell(
   call.set(containsMinor, minors.length > 0 || reported.containsMinor === true)
   call.set(isAdultModelContentViolation, minors.some(({ isAdult }) => isAdult) || reported.isAdultViolation === true)
 }
-
-const picoPerMicro = 1_000_000n
 
 function imageLines({ price }: Pick<ImageModel, 'price'>, images: number): Line[] {
   const units = BigInt(images)

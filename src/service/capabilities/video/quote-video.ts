@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/errors/issues.ts'
-import { addUsd, type MicroUsd, microUsd, priceLines } from '#contract/money.ts'
+import { addUsd, type MicroUsd, microUsd, picoPerMicro, priceLines } from '#contract/money.ts'
 import {
   isNoPrompt,
   omitsDuration,
@@ -116,8 +116,6 @@ export function priceVideo(
   const lines = units.map((each, index) => ({ ...each, amount: amounts[index] ?? microUsd(0) }))
   return { total: addUsd(...amounts), lines }
 }
-
-const picoPerMicro = 1_000_000n
 
 function pricedUnits({ id, price }: VideoModel, { seconds, resolution, audio, upscaleFactor }: VideoSettings) {
   const choice = upscaleFactor === null ? resolution : `${upscaleFactor}x`

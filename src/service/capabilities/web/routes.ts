@@ -1,7 +1,7 @@
 import { notSetUp, searchFailed } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { type MicroUsd, microUsd } from '#contract/money.ts'
+import { type MicroUsd, microUsd, picoPerMicro } from '#contract/money.ts'
 import {
   augmentMicroUsd,
   type WebPage,
@@ -28,8 +28,6 @@ import type { Line } from '#ledger/store/units.ts'
 import { json, route } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 
-const picoPerMicro = 1_000_000
-
 /** Successful searches and pages of a caller. */
 export interface WebUse {
   searches: number
@@ -46,7 +44,7 @@ export const webLines = ({ searches, pages }: WebUse): Line[] =>
     .map(({ sku, count }) => ({
       sku,
       units: BigInt(count),
-      unitPricePicoUsd: BigInt(augmentMicroUsd * picoPerMicro),
+      unitPricePicoUsd: BigInt(augmentMicroUsd) * picoPerMicro,
       amount: microUsd(count * augmentMicroUsd),
     }))
 
@@ -54,7 +52,7 @@ export const webLines = ({ searches, pages }: WebUse): Line[] =>
 export const webPiecePrice = (sku: string): Line => ({
   sku,
   units: 1n,
-  unitPricePicoUsd: BigInt(augmentMicroUsd * picoPerMicro),
+  unitPricePicoUsd: BigInt(augmentMicroUsd) * picoPerMicro,
   amount: microUsd(augmentMicroUsd),
 })
 
@@ -68,7 +66,7 @@ export function xSearchLines(results: number): Line[] {
     {
       sku: 'x.search',
       units: BigInt(count),
-      unitPricePicoUsd: BigInt(xSearchMicroUsd * picoPerMicro),
+      unitPricePicoUsd: BigInt(xSearchMicroUsd) * picoPerMicro,
       amount: microUsd(count * xSearchMicroUsd),
     },
   ]
