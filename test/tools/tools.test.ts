@@ -148,7 +148,7 @@ describe('models_find', () => {
       { prices: ['0.2 USD per million tokens'] },
       { prices: ['10 USD per million characters'] },
       { prices: ['0.01 USD per image', '0.04 USD per image 2K', '0.02 USD per upscale 2x', '0.08 USD per upscale 4x'] },
-      { prices: ['0.05 USD an edit', '0.01 USD per image 1K low', '0.2 USD per image 1K high'] },
+      { prices: ['0.05 USD per edit', '0.01 USD per image 1K low', '0.2 USD per image 1K high'] },
     ])
     expect(text).toContain('- words (embedding); 0.1 USD per million tokens\n')
     expect(text).toContain('- paint (image); 0.01 USD per image; 0.04 USD per image 2K')

@@ -106,17 +106,18 @@ export function sayModel(model: ModelOutput): string {
 const sayVideo = (video: NonNullable<ModelOutput['video']>): string =>
   [
     `${video.kind}, price from estimate`,
-    `durations ${listed(video.durations)}`,
-    `ratios ${listed(video.aspect_ratios)}`,
-    `resolutions ${listed(video.resolutions)}`,
+    ...choices('durations', video.durations),
+    ...choices('ratios', video.aspect_ratios),
+    ...choices('resolutions', video.resolutions),
     video.audio ? 'with audio' : 'silent',
     ...(video.prompt_characters === undefined ? [] : [`prompt up to ${video.prompt_characters} characters`]),
   ].join('; ')
 
-const listed = (values: readonly string[]): string => values.join(', ') || 'not selectable'
+const choices = (name: string, values: readonly string[]): string[] =>
+  values.length > 0 ? [`${name} ${values.join(', ')}`] : []
 
 /**
- * Prices of a model that is not priced by tokens in and out, such as `0.01 USD an image` and `0.04 USD an image 2K`.
+ * Prices of a model that is not priced by tokens in and out, such as `0.01 USD per image` and `0.04 USD per image 2K`.
  */
 function unitPrices({ type, model_spec: { pricing } }: ModelRecord): string[] | undefined {
   if (!pricing || tokenPricing(pricing)) return undefined
@@ -130,12 +131,12 @@ function named(pricing: z.output<typeof UnitPricing>, type: ModelRecord['type'])
   const { quality = {}, resolutions = {}, durations = {}, upscale = {} } = pricing
   const single: readonly (readonly [string, { usd: number } | undefined])[] = [
     ['per image', pricing.generation],
-    ['an edit', pricing.inpaint],
+    ['per edit', pricing.inpaint],
     // Speech is priced by the spoken characters.
     [type === 'tts' ? 'per million characters' : 'per million tokens', pricing.input],
     ['per second', pricing.per_second],
     ['per second of audio', pricing.per_audio_second],
-    ['a thousand characters', pricing.per_thousand_characters],
+    ['per thousand characters', pricing.per_thousand_characters],
   ]
   return [
     ...single.flatMap(([what, price]): Named[] => (price ? [[what, price.usd]] : [])),
