@@ -3,7 +3,7 @@ import { defineResource } from '#toolkit/define.ts'
 import { walletOutput } from '#toolkit/output/wallet.ts'
 
 /** The decisions that only the user makes, as listed in docs/wallet.md. */
-const personDecides = [
+const userDecides = [
   'A call or a requested top-up above `caps_usd.ask_above`. If a call needs credit, the wallet buys 5 USD without asking, or more if the call costs more, within the caps.',
   'The first payment of a wallet that was created in a conversation, while `next_payment_asks` is true.',
   'A call without a known price.',
@@ -24,7 +24,7 @@ export default defineResource({
   async read(context) {
     const policy = {
       ...walletOutput(await context.wallet.status()),
-      a_person_decides: personDecides,
+      the_user_decides: userDecides,
       where: 'In a dialog of the assistant if it has one, otherwise in a terminal with the command in the request.',
       caps_change: 'Only the user can raise a cap, in the environment of this server.',
     }

@@ -61,7 +61,7 @@ describe.each(eras)('in the %s era', era => {
     expect(JSON.parse(await textAt(connection, 'farebox://policy'))).toMatchObject({
       caps_usd: { per_day: 10, ask_above: 1 },
       spent_usd: { today: 5, total: 5 },
-      a_person_decides: expect.arrayContaining([expect.stringContaining('consent policy')]),
+      the_user_decides: expect.arrayContaining([expect.stringContaining('consent policy')]),
     })
   })
 
