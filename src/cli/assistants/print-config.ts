@@ -17,10 +17,10 @@ export function clientNamed(command: string, what: string, name: string): Assist
 export async function printConfig(command: string, name: string, flags: CarriedFlags, io: CommandIo): Promise<void> {
   const client = clientNamed(command, '`--print-config`', name)
   const [file] = client.files({ platform: process.platform, env: io.env })
-  io.output.note(
-    `Save this in ${file}, or run \`farebox install ${name}\`, which does this for you. ${keyAdvice(client)}`,
-  )
   const { asTyped } = await import('#agent/words/typed-commands.ts')
+  io.output.note(
+    asTyped(`Save this in ${file}, or run \`farebox install ${name}\`, which does this for you. ${keyAdvice(client)}`),
+  )
   const service = serviceIn(io.env)
   io.output.note(
     asTyped(
