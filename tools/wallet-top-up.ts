@@ -27,5 +27,5 @@ export default defineTool({
     return { ...receiptOutput(receipt), ...paidOutput(paid) }
   },
 
-  say: output => `${sayReceipt(output)}. ${sayPaid(output)}`,
+  say: output => `${sayReceipt(output)}. ${sayPaid(output, 'Paid')}`,
 })

@@ -291,7 +291,8 @@ test.each([
 )
 
 test('wallet_top_up pays exactly what was asked and shows the receipt', async () => {
-  const { seen, output } = await call('wallet_top_up', { amount_usd: 7.1 })
+  const { seen, output, text } = await call('wallet_top_up', { amount_usd: 7.1 })
+  expect(text).toMatch(/ Paid \d+\.\d\d USD\. /)
   expect(seen.calls[0]?.body).toBe(7_100_000n)
   expect(output).toMatchObject({
     id: 'rcpt_1',

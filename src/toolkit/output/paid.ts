@@ -37,8 +37,9 @@ function warningOf({ notes = [], receiptProblem }: Paid): { warning?: string } {
   return sentences.length > 0 ? { warning: sentences.join(' ') } : {}
 }
 
-export function sayPaid(paid: PaidOutput): string {
-  const sentences = [paid.charged_usd === null ? 'Its cost is unknown.' : `Charged ${sayUsd(paid.charged_usd)}.`]
+/** A top-up is paid, and a call is charged. */
+export function sayPaid(paid: PaidOutput, verb: 'Charged' | 'Paid' = 'Charged'): string {
+  const sentences = [paid.charged_usd === null ? 'Its cost is unknown.' : `${verb} ${sayUsd(paid.charged_usd)}.`]
   if (paid.already_paid) sentences.push('An earlier identical call paid for it; `again: true` buys another.')
   const left = sayLeft(paid.credit_left_usd, paid.budget_left_usd)
   if (left !== '') sentences.push(left)
