@@ -267,23 +267,6 @@ test('its Retry-After is passed on to callers until it has passed, whatever it r
   expect((await ask().catch(error => error)).headers['retry-after']).toBe('4')
 })
 
-test('one that is spared or left out is tried again although the clock is set back by an hour', async () => {
-  let problem: unknown = modelOverloaded({ 'retry-after': '60' })
-  const engine: Scripted = { answer: async () => (problem ? Promise.reject(problem) : 'a') }
-  const { ask, clock, pool } = poolOf([upstream('a', engine)])
-  const setBack = async () => {
-    problem = null
-    clock.pass(-3_600_000)
-    return ask()
-  }
-  expect(await kindOf(ask())).toBe('MODEL_OVERLOADED')
-  expect(await setBack()).toBe('a')
-  problem = modelOffline()
-  for (let call = 0; call < 3; call++) expect(await kindOf(ask())).toBe('MODEL_OFFLINE')
-  expect(pool.states[0]?.state).toBe('down')
-  expect(await setBack()).toBe('a')
-})
-
 /** Answers when it is let. */
 function gated() {
   const gates: (() => void)[] = []
