@@ -51,3 +51,9 @@ test('an option that is undefined counts as absent', async () => {
   const agent = await createAgent({ baseUrl, dataFolder: temporaryFolder(), vendor: undefined, onApproval: undefined })
   await agent.close()
 })
+
+test('a call of a closed agent says that it is closed', async () => {
+  const agent = await createAgent({ baseUrl, dataFolder: temporaryFolder() })
+  await agent.close()
+  await expect(agent.fetch(`${baseUrl}/models`)).rejects.toThrow('This agent is closed. Create another one.')
+})

@@ -25,7 +25,7 @@ export function machineNotes(state: State, clock: Clock): SharedNotes {
     owner: { name: thisOwner(), mayRun },
     together(use) {
       // A late answer must not create the file again.
-      if (isClosed) throw new Error('The state database of this machine is closed.')
+      if (isClosed) throw new Error('This agent is closed. Create another one.')
       opened ??= open(state, clock)
       const { database, notes } = opened
       database.exec('BEGIN IMMEDIATE')
