@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { nearNames } from './near-names.ts'
 
-/** A list reports at most this many faults before it stops; an answer repeats fewer. */
+/** A list of a request stops after this many faults; the refusal repeats fewer. */
 export const mostFaults = 100
 
-/** In an answer, each object with members that we do not know is a fault, which is then removed. */
+/**
+ * A list of an answer stops later: an unknown member of an answer is a fault that its reader removes, so a list of
+ * models from a newer service has a fault in each.
+ */
 export const mostAnswerFaults = 10_000
 
 interface BoundedDef extends z.core.$ZodArrayDef {
