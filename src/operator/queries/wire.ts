@@ -3,7 +3,7 @@ import { planNames } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { dayOfText } from '#contract/time.ts'
 import type { OperatorAct } from '#ledger/store/account-ops.ts'
-import { operatorRoles, paymentStages } from '#pages/console/wire.ts'
+import { entryKinds, operatorRoles, paymentStages } from '#pages/console/wire.ts'
 import { operatorName } from '../sign-in/operator-rows.ts'
 
 /**
@@ -144,8 +144,6 @@ const JobRow = z.strictObject({
   createdAtMs: AtMs,
   updatedAtMs: AtMs,
 })
-
-const entryKinds = ['TOP_UP', 'CHARGE', 'REFUND', 'GRANT', 'STAKING', 'WRITE_OFF'] as const
 
 const EntryRow = z.strictObject({
   number: z.number().int(),
