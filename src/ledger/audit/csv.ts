@@ -50,7 +50,7 @@ const columns: readonly [name: string, value: (row: EntryRow) => string][] = [
   ['model', row => csvText(row.model)],
   ['sku', row => csvText(row.sku)],
   ['units', row => (row.units === null ? '' : `${row.units}`)],
-  ['unit_price_usd', row => (row.price === null ? '' : picoUsd(row.price))],
+  ['unit_price_usd', row => (row.price === null ? '' : decimalUsd(row.price))],
   ['api_key', row => csvText(row.api_key)],
   ['reason', row => csvText(row.reason)],
   ['id', row => csvText(row.id)],
@@ -92,9 +92,11 @@ function conditions({ account, fromMs, toMs }: ExportFilter) {
   return { where, parameters: terms.map(([, value]) => value) }
 }
 
-const picoPerUsd = 1_000_000_000_000n
+export const picoPerUsd = 1_000_000_000_000n
 
-const picoUsd = (price: bigint): string => `${price / picoPerUsd}.${(price % picoPerUsd).toString().padStart(12, '0')}`
+/** A price in pico-USD as a decimal number of USD. */
+export const decimalUsd = (price: bigint): string =>
+  `${price / picoPerUsd}.${(price % picoPerUsd).toString().padStart(12, '0')}`
 
 /** Characters that make a spreadsheet read text as a formula, including their full-width forms. */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/

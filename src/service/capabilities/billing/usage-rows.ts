@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/errors/issues.ts'
 import { formatUsd, toUsdNumber } from '#contract/money.ts'
 import type { UsageRow } from '#contract/operations/billing.ts'
-import { csvText } from '#ledger/audit/csv.ts'
+import { csvText, decimalUsd, picoPerUsd } from '#ledger/audit/csv.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EntryTable } from '#ledger/store/tables.ts'
 
@@ -99,8 +99,6 @@ function afterOf({ part }: Part, after: UsagePlace | null | undefined): RawBuild
   return sql` AND (created_at_ms, seq) ${than} (${after.createdAtMs}, ${after.seq})`
 }
 
-const picoPerUsd = 1_000_000_000_000n
-
 /** Returns a row with amounts as in the ledger, for both output formats. */
 function factsOf(entry: UsageEntry) {
   const { part, kind, effect, sku, model, units, unit_price_pico_usd: price } = entry
@@ -174,8 +172,6 @@ const columns: readonly [name: string, value: (facts: Facts) => string][] = [
   ['promptTokens', facts => `${facts.promptTokens ?? ''}`],
   ['completionTokens', facts => `${facts.completionTokens ?? ''}`],
 ]
-
-const decimalUsd = (pico: bigint): string => `${pico / picoPerUsd}.${(pico % picoPerUsd).toString().padStart(12, '0')}`
 
 /** Formats rows by RFC 4180; amounts are exact decimals. */
 export const usageCsv = (entries: readonly UsageEntry[]): string =>
