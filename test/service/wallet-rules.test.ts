@@ -82,6 +82,25 @@ describe('wallets through the front door', () => {
     expect(transactions[0]?.balanceAfter).toBeCloseTo(Number(left) / 1e6, 6)
   })
 
+  test('§2.3, §9 fetching what was paid for names its model and what is left, as buying it does', async () => {
+    const wallet = evmWallet()
+    await funded(wallet, 1)
+    const send = async (path: string, body: object) =>
+      service.request(`/api/v1${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'sign-in-with-x': await signIn(wallet) },
+        body: JSON.stringify({ model: 'demo-video', ...body }),
+      })
+    const told = ({ status, headers }: Response) => [
+      status,
+      ...['x-balance-remaining', 'x-service-model-id', 'x-service-model-name'].map(name => headers.get(name)),
+    ]
+    const bought = await send('/video/queue', { prompt: 'a boat', duration: '2s' })
+    const { queue_id } = (await bought.json()) as { queue_id: string }
+    expect(told(bought)).toEqual([200, '0.950000', 'demo-video', 'Demo video'])
+    expect(told(await send('/video/retrieve', { queue_id }))).toEqual(told(bought))
+  })
+
   test('§8.4 the 402 of a wallet without credit shows no limits of another tier, and the next answer those of the model', async () => {
     const wallet = evmWallet()
     const shown = ({ headers }: Response) => headers.get('x-ratelimit-limit-requests')

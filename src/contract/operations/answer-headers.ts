@@ -69,7 +69,7 @@ export const answerHeaderTable: readonly AnswerHeaderRow[] = [
   ...rows('§9', files, headers.contentDisposition),
   ...rows('§9', always, headers.date, headers.requestId, headers.version, headers.timestamp),
   ...rows('§9', failure, headers.hostName),
-  ...rows('§9', paid, headers.modelId, headers.modelName, headers.modelRouter),
+  ...rows('§9', showsBalance, headers.modelId, headers.modelName, headers.modelRouter),
   ...rows('§9', paid, headers.deprecationWarning, headers.deprecationDate),
   ...rows('–', paid, headers.deprecated, headers.deprecatedReplacement),
   ...rows('§8.4', limited, headers.limitRequests, headers.remainingRequests, headers.resetRequests, headers.limitType),

@@ -14,7 +14,7 @@ import { json, principalOf, route } from '../../http/route.ts'
 import { tellRemaining } from '../../http/sell.ts'
 import type { QueuedJob } from '../../jobs/jobs.ts'
 import type { MusicModel } from '../../models/model.ts'
-import { answerFoundJob, askedJob } from '../queued-job.ts'
+import { answerFoundJob, askedJob, completeFoundJob } from '../queued-job.ts'
 import { answerTranscription, answerVoice } from './recordings.ts'
 import { answerSpeech, charactersOf, quoteMusic } from './speech.ts'
 
@@ -57,14 +57,12 @@ export const queueAudioRoute = route(queueAudio, async (call, service) => {
 
 export const retrieveAudioRoute = route(retrieveAudio, async (call, service) => {
   const request = askedJob(call, call.body, { type: 'music', catalogue: service.catalogue })
-  return answerFoundJob({ request, deletes: call.body.delete_media_on_completion }, service)
+  return answerFoundJob({ call, request, deletes: call.body.delete_media_on_completion }, service)
 })
 
 export const completeAudioRoute = route(completeAudio, async (call, service) => {
-  const success = await service.jobs.complete(
-    askedJob(call, call.body, { type: 'music', catalogue: service.catalogue }),
-  )
-  return json({ success })
+  const request = askedJob(call, call.body, { type: 'music', catalogue: service.catalogue })
+  return completeFoundJob(call, request, service)
 })
 
 /** Checks everything on which a quote also depends. Throws `invalidRequest` with the allowed values. */

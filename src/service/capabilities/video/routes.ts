@@ -23,7 +23,7 @@ import { requireFunds, sell, tellRemaining } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import type { QueuedJob } from '../../jobs/jobs.ts'
 import { isUpscaler } from '../../models/model.ts'
-import { answerFoundJob, askedJob } from '../queued-job.ts'
+import { answerFoundJob, askedJob, completeFoundJob } from '../queued-job.ts'
 import { unset, webPiecePrice } from '../web/routes.ts'
 import { checkVideo, checkVideoPrice, priceVideo as priceOf, priceVideo, settledRequest } from './quote-video.ts'
 
@@ -73,14 +73,12 @@ export const queueVideoRoute = route(queueVideo, async (call, service) => {
 
 export const retrieveVideoRoute = route(retrieveVideo, async (call, service) => {
   const request = askedJob(call, call.body, { type: 'video', catalogue: service.catalogue })
-  return answerFoundJob({ request, deletes: call.body.delete_media_on_completion }, service)
+  return answerFoundJob({ call, request, deletes: call.body.delete_media_on_completion }, service)
 })
 
 export const completeVideoRoute = route(completeVideo, async (call, service) => {
-  const success = await service.jobs.complete(
-    askedJob(call, call.body, { type: 'video', catalogue: service.catalogue }),
-  )
-  return json({ success })
+  const request = askedJob(call, call.body, { type: 'video', catalogue: service.catalogue })
+  return completeFoundJob(call, request, service)
 })
 
 export const createVideoTranscriptionRoute = route(createVideoTranscription, async (call, service) =>
