@@ -28,9 +28,14 @@ export function notePage(
 }
 
 /** Prints the result of an action: as data for a program, or as a sentence. */
-export function printed(values: { json: boolean }, io: CommandIo, answer: object, sentence: string): number {
+export async function printed(
+  values: { json: boolean },
+  io: CommandIo,
+  answer: object,
+  sentence: string,
+): Promise<number> {
   if (values.json) io.output.printJson({ ...answer, message: sentence })
-  else io.output.print(sentence)
+  else io.output.print((await import('#agent/words/typed-commands.ts')).asTyped(sentence))
   return 0
 }
 
