@@ -90,9 +90,14 @@ describe('however a facilitator fails after it took a payment, the payer is cred
   })
 
   test('if no request is repeated, the background task credits it', async () => {
-    hostile.settle = behave['settles long after nobody waits any more']
+    const answered = Promise.withResolvers<void>()
+    hostile.settle = async ({ settler, question }) => {
+      await answered.promise
+      await settler.settle(question)
+    }
     const { account, payment } = await payer(world)
     expectPending(await send(topUps, payment))
+    answered.resolve()
     await hostile.quiet()
     await topUps.completer.complete()
     expect(await creditOf(world, account.address)).toBe(five)
@@ -151,12 +156,15 @@ describe('what a facilitator says is not what the chain says', () => {
     'a refusal is no proof (%s): the payment stays pending, and is credited when it lands',
     async (_, status, body) => {
       const { account, payment } = await payer(world)
+      // However slow the machine is, it lands after nobody waits for it any more.
+      const answered = Promise.withResolvers<void>()
       hostile.settle = async ({ settler, question, response }) => {
         answer(response, status, body)
-        await sleep(lateMs)
+        await answered.promise
         await settler.settle(question)
       }
       expectPending(await send(topUps, payment))
+      answered.resolve()
       await hostile.quiet()
       await topUps.completer.complete()
       expect(await creditOf(world, account.address)).toBe(five)
