@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { access, copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -158,7 +159,8 @@ export class FolderMediaStore implements MediaStore {
   }
 
   async check(): Promise<void> {
-    const probe = join(this.#folder, `${probeStart}${process.pid}`)
+    // Processes of two containers may have the same id.
+    const probe = join(this.#folder, `${probeStart}${randomUUID()}`)
     try {
       await makeFolder(this.#folder)
       await writeFile(probe, '', { mode: 0o600 })

@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { FolderMediaStore } from '#media/media-store.ts'
@@ -20,4 +20,9 @@ test('a file that is not there is null; one that cannot be looked for is not', {
   // As unreadable as a volume that is away, also to root.
   await symlink('media', folder)
   await expect(store.find('a.mp4')).rejects.toThrow('ELOOP')
+})
+
+test('services that start at once on one folder all find it usable, and leave nothing in it', async () => {
+  await Promise.all(Array.from({ length: 50 }, () => new FolderMediaStore(folder).check()))
+  expect(await readdir(folder)).toEqual([])
 })
