@@ -77,7 +77,7 @@ export const serviceMutants: readonly Mutant[] = [
     patches: [
       {
         file: 'src/contract/money.ts',
-        find: '    const total = (pico + PICO_PER_MICRO - 1n) / PICO_PER_MICRO\n',
+        find: '    const total = (pico + picoPerMicro - 1n) / picoPerMicro\n',
         replace: '    const total = BigInt(Math.ceil(Number(pico) / 1_000_000))\n',
       },
     ],
