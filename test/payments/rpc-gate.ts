@@ -50,8 +50,7 @@ export async function openRpcGate(nodeUrl: string): Promise<RpcGate> {
       return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, result: null }))
     }
     const sends = gate.asked.filter(method => method === 'eth_sendRawTransaction').length
-    // Of the first alone: viem looks for a transaction it waits for by the same question, and slowly where it is not there.
-    if (gate.mode === 'taken-sends' && asked.method === 'eth_getTransactionByHash' && sends === 1) {
+    if (gate.mode === 'taken-sends' && asked.method === 'eth_getTransactionByHash') {
       return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, result: null }))
     }
     const forward = () => fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
