@@ -45,9 +45,7 @@ export interface SendAttempt {
   transaction: Hex | null
   /** Its number among the transactions of the key. */
   number: number | null
-  /**
-   * Set if an earlier attempt lost its number: to another sender, or to the same transaction on a node that lags.
-   */
+  /** Set if an earlier attempt lost its number: to another sender, or to the same transaction on a node that lags. */
   mayHaveLanded: boolean
   /** Set if it was certainly not sent; `words` are for the operator. */
   unsent: { by: 'token' | 'sender'; words: string } | null
@@ -68,7 +66,7 @@ export const newAttempt = (): SendAttempt => ({
 
 /**
  * Sends transactions of one key. Numbering, signing and sending happen one at a time, because two concurrent sends
- * would take the same number; everything else may overlap. Processes that share a key lose a little time by this.
+ * would take the same number; everything else may overlap. Processes may share a key: a lost number costs seconds.
  */
 export class EvmSender {
   readonly client
