@@ -77,8 +77,7 @@ export class EvmSender {
   readonly #fees: FeeBudget
   /** The maximum cost of the last transaction: the best estimate for the next one. */
   #usualFee = 1n
-  /** What a rollup took for the data of the last transaction; it is in no gas limit and has no maximum. */
-  dataFee = 0n
+  #dataFee = 0n
 
   constructor(viem: Viem, accounts: typeof import('viem/accounts'), options: EvmSenderOptions) {
     const { network, rpcUrl, key } = options
@@ -102,6 +101,11 @@ export class EvmSender {
   /** Whether the hourly fee cap has room for one more transaction. */
   get canPay(): boolean {
     return this.#fees.left >= this.#usualFee
+  }
+
+  /** What a rollup took for the data of the last transaction; it is in no gas limit and has no maximum. */
+  get dataFee(): bigint {
+    return this.#dataFee
   }
 
   /** Describes the problem to the operator. */
@@ -131,8 +135,8 @@ export class EvmSender {
       if (look % replacementLooks === 0) lost = (await this.#isNumberUsed(attempt)) ? lost + 1 : 0
       const receipt = await this.#receiptOf(attempt)
       if (receipt) {
-        this.dataFee = dataFeeOf(receipt)
-        attempt.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice + this.dataFee)
+        this.#dataFee = dataFeeOf(receipt)
+        attempt.fee?.correct(receipt.gasUsed * receipt.effectiveGasPrice + this.#dataFee)
         return receipt.status === 'success' ? 'succeeded' : 'failed'
       }
       // Twice, because one of several nodes behind an address may have the block and the next one not yet.
@@ -222,7 +226,7 @@ export class EvmSender {
 
   /** Signs it with this number, and sends it. */
   async #sign(prepared: Prepared, nonce: number, attempt: SendAttempt): Promise<Hex> {
-    this.#countFee(prepared.gas * (prepared.maxFeePerGas ?? prepared.gasPrice ?? 0n) + this.dataFee, attempt)
+    this.#countFee(prepared.gas * (prepared.maxFeePerGas ?? prepared.gasPrice ?? 0n) + this.#dataFee, attempt)
     const signed = await this.#account.signTransaction({ ...prepared, nonce } as TransactionSerializable)
     const transaction = this.#viem.keccak256(signed)
     attempt.transaction = transaction
