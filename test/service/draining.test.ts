@@ -1,17 +1,18 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Listener } from '#service/http/listener.ts'
+import { connectionLimits, Listener } from '#service/http/listener.ts'
 
-/** Longer than any of these tests: whatever ends by itself does not need it. */
-const graceMs = 20_000
+/** Longer than a test may take: whatever ends by itself does not need it. */
+const graceMs = 600_000
+const limits = { ...connectionLimits, headersTimeoutMs: graceMs, requestTimeoutMs: graceMs }
 
 let listener: Listener
 let begun: string[]
 let sockets: Socket[]
 
 beforeEach(async () => {
-  listener = await Listener.open({ host: '127.0.0.1', port: 0 })
+  listener = await Listener.open({ host: '127.0.0.1', port: 0, limits })
   begun = []
   sockets = []
 })
@@ -117,6 +118,18 @@ describe('while a listener closes', () => {
     await Promise.all([connection.closed, closing])
     expect(begun).toEqual(['/running'])
     expect(connection.answers).toBe(1)
+  })
+
+  test('a request on its way on an idle connection is answered; a connection opened ahead is ended', async () => {
+    gated()
+    const [used, unused] = [await open(), await open()]
+    used.send('/at-once')
+    await until(() => used.answers === 1)
+    const closing = listener.close(graceMs)
+    used.send('/at-once')
+    await Promise.all([used.closed, unused.closed, closing])
+    expect(used.answers).toBe(2)
+    expect(used.text).toMatch(/connection: close/i)
   })
 
   test('a stream ends whole, and nothing is begun behind it', async () => {

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { serviceStarting, topUpUnavailable } from '#contract/errors/errors.ts'
 import { topUp } from '#contract/operations/wallet.ts'
@@ -43,6 +44,7 @@ export class Listener {
   readonly host: string
   readonly port: number
   readonly #server: Server
+  readonly #connections = new OpenList<Socket>()
   /** Answers in flight. */
   readonly #open = new OpenList<ServerResponse>()
   /** Those of them that had to wait for earlier answers of their connection. */
@@ -50,12 +52,14 @@ export class Listener {
   /** Connections that accept no further request. */
   readonly #ending = new WeakSet<Socket>()
   #closed: Promise<void> | null = null
+  #endsIdle = false
   #fetch: Fetch
 
   private constructor(host: string, server: Server, starting: Fetch) {
     this.#fetch = starting
     this.host = host
     this.#server = server
+    server.on('connection', socket => socket.once('close', this.#connections.add(socket)))
     this.port = (server.address() as AddressInfo).port
   }
 
@@ -103,7 +107,7 @@ export class Listener {
     response.once('close', () => {
       answered()
       dequeued?.()
-      if (this.#closed) this.#server.closeIdleConnections()
+      if (this.#endsIdle) this.#server.closeIdleConnections()
     })
     if (this.#closed) this.#endAfter(socket, response)
     const answer = this.#fetch(request, socketBindings(bindings))
@@ -133,21 +137,27 @@ export class Listener {
 
   /**
    * Accepts no new connections, lets answers in flight end, and closes those that have not ended by then. A connection
-   * that was promised to stay open may have a request on its way, so it gets one more answer, which ends it.
+   * that was promised to stay open may have a request on its way, so it gets one more answer, which ends it; an idle one
+   * is kept for a moment for this.
    */
   close(graceMs = drainMs): Promise<void> {
     this.#closed ??= this.#close(graceMs)
     return this.#closed
   }
 
-  async #close(graceMs = drainMs): Promise<void> {
+  async #close(graceMs: number): Promise<void> {
     const closed = once(this.#server, 'close')
-    this.#server.close()
+    // Node's HTTP server would end idle connections at once.
+    NetServer.prototype.close.call(this.#server)
     // Only the newest answer of a connection may end it.
     const newest = new Map(this.#open.all().map(response => [response.req.socket, response]))
     for (const [socket, response] of newest) if (!response.headersSent) this.#endAfter(socket, response)
-    this.#server.closeIdleConnections()
     const cut = setTimeout(() => this.#server.closeAllConnections(), graceMs)
+    await Promise.race([closed, sleep(Math.min(lingerMs, graceMs))])
+    this.#endsIdle = true
+    this.#server.close()
+    // To Node, one that was opened ahead, as browsers do, is not idle before its first request.
+    for (const socket of this.#connections.all()) if (socket.bytesRead === 0) socket.destroy()
     await closed
     clearTimeout(cut)
   }
@@ -263,6 +273,9 @@ export const connectionLimits: ConnectionLimits = {
 
 /** Retry delay while a service is starting, which takes a second or two. */
 const startingRetrySeconds = 2
+
+/** How long a stopping service keeps an idle connection for a request on its way: more than a round trip nearby. */
+const lingerMs = 30
 
 /** How long a stopping service waits for answers in flight. */
 export const drainMs = 30_000
