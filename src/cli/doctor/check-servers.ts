@@ -69,7 +69,7 @@ const lamportsOfSettlement = 10_000n
 /** Servers whose clocks differ by more eventually reject each other's signatures. */
 const skewMs = 30_000
 
-/** Checks nodes, facilitators and gas of the configured rails. */
+/** Checks nodes, facilitators, gas and terms of the configured rails. */
 export async function checkPayments(payments: Payments | undefined): Promise<Finding[]> {
   if (!payments)
     return [note('payments', 'Top-ups are not configured: only operators give credit.', 'See docs/payments.md.')]
@@ -78,8 +78,32 @@ export async function checkPayments(payments: Payments | undefined): Promise<Fin
     facilitator(payments.evm.facilitator),
     ...(payments.solana ? [solanaNode(payments.solana), facilitator(payments.solana.facilitator)] : []),
   ])
-  return found.flat()
+  const findings = found.flat()
+  // What is broken already would be found a second time.
+  return findings.every(({ state }) => state === 'ok') ? [...findings, ...(await terms(payments))] : findings
 }
+
+/** Asks what the service asks before it offers top-ups, such as whether the token has the configured name. */
+async function terms(payments: Payments): Promise<Finding[]> {
+  const [{ rails }, { paymentSettings }, { systemClock }] = await Promise.all([
+    import('#payments/rails/rails.ts'),
+    import('#service/config/payment-config.ts'),
+    import('#contract/time.ts'),
+  ])
+  const settings = paymentSettings(payments)
+  const found = await Promise.all(
+    rails.map(async (rail): Promise<Finding[]> => {
+      const opened = await rail.open(settings, systemClock)
+      const problems = await Promise.all(rail.options(settings).map(option => opened?.facilitator.problem(option)))
+      await opened?.facilitator.close?.()
+      return problems.flatMap(problem => (problem ? [broken('terms', problem, noTopUps)] : []))
+    }),
+  )
+  const problems = found.flat()
+  return problems.length ? problems : [ok('terms', 'Top-ups can be settled on the offered terms.')]
+}
+
+const noTopUps = 'Until then, no top-up is credited.'
 
 async function evmNode({ rpcUrl, network, facilitatorKey }: Payments['evm']): Promise<Finding[]> {
   const [check, host] = ['chain', hostOf(rpcUrl)]

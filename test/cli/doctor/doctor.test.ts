@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { encodeAbiParameters, toFunctionSelector } from 'viem'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { openService } from '#service/index.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
@@ -19,7 +20,7 @@ let folder: string
 let engine: Server
 let node: Server
 /** What the node says; a test changes it. */
-let chain: { id: string; balance: string; dateMs: number }
+let chain: { id: string; balance: string; dateMs: number; tokenName: string }
 beforeAll(async () => {
   folder = temporaryFolder('doctor')
   engine = await listening((request, response) => {
@@ -29,12 +30,16 @@ beforeAll(async () => {
   node = await listening(async (request, response) => {
     let text = ''
     for await (const piece of request) text += piece
-    const { method } = JSON.parse(text) as { method: string }
+    const { method, params } = JSON.parse(text) as { method: string; params: [{ data?: string }] }
+    const textOfToken = params?.[0]?.data === toFunctionSelector('name()') ? chain.tokenName : '2'
     const results: Record<string, unknown> = {
       eth_chainId: chain.id,
       eth_gasPrice: '0x3b9aca00',
+      eth_maxPriorityFeePerGas: '0x1',
       eth_getBalance: chain.balance,
-      eth_getBlockByNumber: {},
+      eth_getBlockByNumber: { baseFeePerGas: '0x3b9aca00', transactions: [] },
+      eth_getCode: '0x60',
+      eth_call: encodeAbiParameters([{ type: 'string' }], [textOfToken]),
     }
     response.setHeader('date', new Date(chain.dateMs).toUTCString())
     response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: results[method] }))
@@ -92,7 +97,7 @@ async function wellFolder() {
   await service.close()
   await writeFile(join(data, 'service', 'secret'), `${secret}\n`, { mode: 0o600 })
   await writeFile(join(root, 'wallet', 'wallet.json'), '{}', { mode: 0o600 })
-  chain = { id: '0x2105', balance: '0xde0b6b3a7640000', dateMs: Date.now() }
+  chain = { id: '0x2105', balance: '0xde0b6b3a7640000', dateMs: Date.now(), tokenName: 'USD Coin' }
   const file = join(root, 'farebox.yaml')
   await writeFile(file, configOf())
   return { root, data, file }
@@ -119,7 +124,7 @@ test('of a service that is well nothing is broken, and a line is of each thing',
   expect([code, brokenOnes]).toEqual([0, []])
   const checks = ['chain', 'clock', 'configuration', 'data folder', 'engine', 'ffmpeg', 'gas', 'ledger', 'node', 'port']
   expect([...new Set(found.map(({ check }) => check))].toSorted()).toEqual(
-    [...checks, 'images', 'tables', 'wallet'].toSorted(),
+    [...checks, 'images', 'tables', 'terms', 'wallet'].toSorted(),
   )
   const plain = await runCommand(['doctor', '--config', file], { FAREBOX_DATA: join(root, 'wallet') })
   expect([plain.code, plain.stderr]).toEqual([1, expect.stringContaining('problem')])
@@ -183,6 +188,12 @@ test.each<[string, (case_: Case) => unknown, string, RegExp]>([
     () => Object.assign(chain, { id: '0x1' }),
     'chain',
     /serves eip155:1, but payments are on eip155:8453/,
+  ],
+  [
+    'a token of another name',
+    () => Object.assign(chain, { tokenName: 'USDC' }),
+    'terms',
+    /has the name "USDC"; set `payments.evm.token.name`/,
   ],
   ['no gas', () => Object.assign(chain, { balance: '0x0' }), 'gas', /cannot pay for a settlement/],
   ['a clock that is off', () => Object.assign(chain, { dateMs: Date.now() - 3_600_000 }), 'clock', /36\d\d s off/],
