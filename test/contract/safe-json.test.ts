@@ -106,22 +106,6 @@ test('a member named __proto__ is dropped, however it is spelled', () => {
   expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
 })
 
-/** The least time of a few runs by the processor, so that other processes count little. */
-function leastMicroseconds(run: () => unknown): number {
-  const times = Array.from({ length: 7 }, () => {
-    const before = process.threadCpuUsage()
-    run()
-    return process.threadCpuUsage(before).user
-  })
-  return Math.min(...times)
-}
-
-test('a text with an escape takes little longer than one without', () => {
-  const text = `[${'{"a":"x"},'.repeat(50_000)}"\\u00e9"]`
-  const usual = leastMicroseconds(() => JSON.parse(text))
-  expect(leastMicroseconds(() => parseJson(text, 64))).toBeLessThan(8 * usual)
-})
-
 const space = ' \t\r\n'.repeat(100)
 
 test.each([
