@@ -40,6 +40,9 @@ export class CuttingProxy {
     this.#server.close()
   }
 
+  /** What happens between a commit and the loss of its answer. */
+  beforeCut = async (): Promise<unknown> => undefined
+
   /** Whether connections are refused from the next cut on, so that nothing can be retried. */
   closesWithCut = false
 
@@ -60,8 +63,10 @@ export class CuttingProxy {
       if (!this.#cutNext) return void client.write(bytes)
       this.#cutNext = false
       this.cuts++
-      client.destroy()
-      if (this.closesWithCut) void this.close()
+      void this.beforeCut().finally(() => {
+        client.destroy()
+        if (this.closesWithCut) void this.close()
+      })
     })
   }
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
 import { postgresAuditReader } from '#ledger/audit/audit-reader.ts'
@@ -204,6 +205,30 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     await store.close()
     await proxy.close()
     await ledgerIsIntact(cluster().url, schema)
+  })
+
+  test('a unit whose answer is lost does not count as failed while a lock delays its repetition', {
+    timeout,
+  }, async () => {
+    const schema = cluster().newSchema()
+    await (await openPostgresStore({ url: cluster().url, schema })).close()
+    const proxy = await CuttingProxy.to(cluster().port)
+    const url = `${cluster().urlOf('farebox', 'farebox', proxy.port)}?options=-c%20lock_timeout%3D20`
+    const store = await openPostgresStore({ url, schema })
+    await mustCommit(store, account(), grant(10n))
+    const locker = new pg.Client({ connectionString: cluster().url })
+    await locker.connect()
+    proxy.beforeCut = () => locker.query(`BEGIN; SELECT FROM ${schema}.account FOR UPDATE`)
+    proxy.cutNextAnswer()
+    const outcome = commitOps(store, hold('h', 4n))
+    await expect.poll(() => proxy.cuts).toBe(1)
+    // Longer than all attempts at a unit that meets only a lock.
+    await sleep(500)
+    await locker.query('COMMIT')
+    expect(await outcome).toMatchObject({ ok: true, again: true })
+    await locker.end()
+    await store.close()
+    await proxy.close()
   })
 
   test('what stays unknown is said to be unknown, and its id tells later', { timeout }, async () => {

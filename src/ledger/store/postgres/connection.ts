@@ -97,13 +97,13 @@ async function checkServer(client: pg.Client): Promise<void> {
 export const unusableDatabase = (why: string, cause?: unknown): StoreError =>
   new StoreError('unusable_database', `The PostgreSQL database cannot be used: ${why}.`, { cause })
 
-/** The database stayed unreachable for all attempts. `sent` says whether a statement may have reached it. */
+/** The database stayed unreachable for all attempts. `isLost` says whether it may have applied a statement. */
 export class DatabaseAway extends Error {
-  readonly sent: boolean
+  readonly isLost: boolean
 
-  constructor(sent: boolean, cause: unknown) {
+  constructor(isLost: boolean, cause: unknown) {
     super('The database did not answer.', { cause })
-    this.sent = sent
+    this.isLost = isLost
   }
 }
 
@@ -133,20 +133,25 @@ export class WriterLink {
 
   /** Throws the database's refusals unchanged, and `DatabaseAway` if it could not be reached. */
   async send<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
-    let sent = false
+    let isLost = false
     const givesUpAt = performance.now() + sendAttemptsForMs
     const trouble = troubleWatch(this.#onTrouble)
     for (let attempt = 1; ; attempt++) {
+      let isSent = false
       try {
         this.#client ??= await connectForWriting(this.#database)
-        sent = true
+        isSent = true
         return await this.#client.query<Row>(query)
       } catch (error) {
-        if (isStatementError(error) && !isNoPrimary(error) && (await this.#answers())) throw error
+        const isStandby = isStatementError(error) && isNoPrimary(error)
+        // A sending whose answer was lost may still hold its locks, so a lock timeout is not the statement's outcome.
+        const isOutcome = isStatementError(error) && !isStandby && !(isLost && isTransient(error))
+        if (isOutcome && (await this.#answers())) throw error
+        isLost ||= isSent && !isStandby
         await this.#drop()
         trouble(error)
         const isLast = attempt >= this.#attempts || performance.now() > givesUpAt
-        if (isLast || error instanceof UnsuitableDatabase) throw new DatabaseAway(sent, error)
+        if (isLast || error instanceof UnsuitableDatabase) throw new DatabaseAway(isLost, error)
         await sleep(pauseMs(attempt))
       }
     }

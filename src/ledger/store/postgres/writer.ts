@@ -127,7 +127,7 @@ const unitFailed = (cause: unknown): StoreError =>
     : new StoreError('unit_failed', 'The store could not apply a unit; nothing was written. See the cause.', { cause })
 
 const awayError = (error: DatabaseAway): StoreError =>
-  error.sent
+  error.isLost
     ? new StoreError(
         'outcome_unknown',
         'The connection to the database was lost during a commit; send the same units again to learn their outcome.',
