@@ -48,7 +48,9 @@ withPostgres('PostgreSQL that speaks German', cluster => {
     ['a unique name of an entry', 'broken_rule', "RAISE 'doppelt' USING ERRCODE = '23505', TABLE = 'entry'"],
     ['a unique name elsewhere', 'unit_failed', "RAISE 'doppelt' USING ERRCODE = '23505', TABLE = 'job'"],
     ['another error', 'unit_failed', "RAISE 'check constraint'"],
-    ['a full disk that ends nothing', 'unit_failed', "RAISE 'voll' USING ERRCODE = '53100'"],
+    ['a full disk that ends nothing', 'unreachable', "RAISE 'voll' USING ERRCODE = '53100'"],
+    ['a disk that fails', 'unreachable', "RAISE 'Lesefehler' USING ERRCODE = '58030'"],
+    ['a lock that another session keeps', 'unreachable', "RAISE 'gesperrt' USING ERRCODE = '55P03'"],
   ])('%s is %s', async (_what, kind, raise) => {
     const { store, told, tamper, close } = await open()
     await tamper(`CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${raise}; END $$;

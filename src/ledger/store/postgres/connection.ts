@@ -235,6 +235,13 @@ const transientCodes = new Set(['40P01', '40001', '55P03', '57014', '53200'])
 
 export const isTransient = (error: unknown): boolean => isStatementError(error) && transientCodes.has(error.code)
 
+/** Classes of a full disk, of other resources that ran out, and of I/O errors. */
+const serverFault = /^(53|58)/
+
+/** Whether the server, not a unit, is why nothing was written. */
+export const isServerFault = (error: unknown): boolean =>
+  isTransient(error) || (isStatementError(error) && serverFault.test(error.code))
+
 const checkViolation = '23514'
 const uniqueViolation = '23505'
 /** Raised by the trigger that makes entries append-only. */

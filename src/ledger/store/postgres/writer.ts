@@ -5,7 +5,7 @@ import { type Chore, GroupCommit, settle, type UnitPlace } from '../group-commit
 import { type Outcome, type PruneSlice, refusedByRule, StoreError } from '../store.ts'
 import type { Unit } from '../units.ts'
 import { batchParameters, batchValues } from './batch-columns.ts'
-import { DatabaseAway, isBrokenRule, isTransient, type WriterLink } from './connection.ts'
+import { DatabaseAway, isBrokenRule, isServerFault, isTransient, type WriterLink } from './connection.ts'
 import { invalidOutcome, outcomesOf, type SentUnit, sentUnit } from './sent-unit.ts'
 
 interface Waiting extends SentUnit, UnitPlace {}
@@ -121,10 +121,12 @@ async function rowsOf(link: WriterLink, query: pg.QueryConfig): Promise<number> 
   }
 }
 
-const unitFailed = (cause: unknown): StoreError =>
-  isBrokenRule(cause)
-    ? refusedByRule(cause)
+function unitFailed(cause: unknown): StoreError {
+  if (isBrokenRule(cause)) return refusedByRule(cause)
+  return isServerFault(cause)
+    ? new StoreError('unreachable', 'The database accepted no writes; see its log, then try again.', { cause })
     : new StoreError('unit_failed', 'The store could not apply a unit; nothing was written. See the cause.', { cause })
+}
 
 const awayError = (error: DatabaseAway): StoreError =>
   error.isLost
