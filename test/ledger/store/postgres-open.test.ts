@@ -94,6 +94,14 @@ withPostgres('opening PostgreSQL', cluster => {
     })
   })
 
+  test('a database that is read-only before it has tables is not taken for one of another release', async () => {
+    const url = `${cluster().url}?options=-c%20default_transaction_read_only%3Don`
+    await expect(openPostgresStore({ url, schema: cluster().newSchema() })).rejects.toMatchObject({
+      kind: 'unusable_database',
+      message: expect.stringMatching(/cannot be opened \(.*read-only transaction/),
+    })
+  })
+
   test.each([
     ['nobody listens', async () => `postgres://farebox:secret@127.0.0.1:${await freePort()}/farebox`],
     ['there is no such database', async () => cluster().urlOf('farebox:secret', 'elsewhere')],

@@ -75,6 +75,15 @@ test('a migration that fails is undone whole', async () => {
   remove()
 })
 
+test('a disk without space for the first tables is not taken for a database of another release', async () => {
+  const { path, remove } = temporaryFolder()
+  const database = openForWriting(path)
+  database.exec('PRAGMA max_page_count = 1')
+  await expect(migrateSqlite(database, path)).rejects.toThrow(/full/)
+  database.close()
+  remove()
+})
+
 test('a database of another release is refused in words', async () => {
   const { path, remove } = temporaryFolder()
   await (await openSqliteStore({ path })).close()

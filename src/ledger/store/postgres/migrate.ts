@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type pg from 'pg'
-import { connectForWriting, type Database, unusableDatabase } from './connection.ts'
+import { connectForWriting, type Database, isServerFault, unusableDatabase } from './connection.ts'
 import { migrations } from './migrations.ts'
 
 /** Any number that nothing else in the database locks. */
@@ -37,14 +37,18 @@ async function migrate(client: pg.Client, schema: string, steps: Record<string, 
   const { error, results } = await migrator.migrateToLatest()
   if (!error) return
   const failed = results?.find(result => result.status === 'Error')?.migrationName
+  // A full disk or a read-only database says nothing about the tables, and its own message names the reason.
+  if (isServerFault(error) || (!failed && codeOf(error) && codeOf(error) !== insufficientPrivilege)) throw error
   throw unusableDatabase(whyNot(error, schema, failed), error)
 }
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 
 /** PostgreSQL's code for a missing privilege; its message may be in any language. */
 const insufficientPrivilege = '42501'
 
 function whyNot(error: unknown, schema: string, failed: string | undefined): string {
-  if (error instanceof Error && 'code' in error && error.code === insufficientPrivilege) {
+  if (codeOf(error) === insufficientPrivilege) {
     return `its role may not create or change the schema ${schema}; grant it CREATE on the database, or let its owner start the service once`
   }
   return failed

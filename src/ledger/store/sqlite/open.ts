@@ -6,7 +6,7 @@ import type { Migration } from 'kysely/migration'
 import { makeFolder, syncFolder } from '#host/files.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import type { FoldingStore } from '../entry-fold.ts'
-import { isDamage, StoreError } from '../store.ts'
+import { isAwayOfSqlite, isDamage, StoreError } from '../store.ts'
 import { narrowRow, type Tables } from '../tables.ts'
 import { lockFolderOf, openForReading, openForWriting } from './connection.ts'
 import { migrations } from './migrations.ts'
@@ -110,6 +110,8 @@ export async function migrateSqlite(database: DatabaseSync, path: string, steps 
   const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => steps } })
   const { error, results } = await migrator.migrateToLatest()
   if (!error) return
+  // A full or read-only disk says nothing about the tables.
+  if (isAwayOfSqlite(error)) throw error
   const failed = results?.find(result => result.status === 'Error')?.migrationName
   const why = failed
     ? `migration ${failed} failed and was rolled back. Restore a backup or update.`
