@@ -4,6 +4,7 @@ import { namedFromTimes, queuedUnits } from '#ledger/bounds.ts'
 import { databasePlace, openStore } from '#ledger/store/open-store.ts'
 import { connectForWriting } from '#ledger/store/postgres/connection.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
+import { openingFailure } from '#ledger/store/postgres/opening-failure.ts'
 import { pruneStore } from '#ledger/store/store.ts'
 import { uuidV7Floor } from '#ledger/store/uuid-v7.ts'
 import { freePort, query } from '../../postgres/cluster.ts'
@@ -29,6 +30,32 @@ describe('the name of a database', () => {
       await expect(refused).rejects.not.toThrow(/secret/)
     },
   )
+})
+
+describe('a database that cannot be opened', () => {
+  const url = 'postgres://ada:secret@db.example:5432/ledger'
+  test.each<[string, object, string, string]>([
+    ['whose authority is unknown', { code: 'SELF_SIGNED_CERT_IN_CHAIN' }, 'is not trusted here', 'sslrootcert=FILE'],
+    ['whose certificate has expired', { code: 'CERT_HAS_EXPIRED' }, 'is not trusted here', 'sslrootcert=FILE'],
+    ['with the certificate of another', { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, 'is for another host', 'host name'],
+    ['that requires TLS', { code: '28000' }, 'refuses the role ada', '?sslmode=verify-full'],
+    ['that is stopped', { code: 'ECONNREFUSED', syscall: 'connect' }, 'does not answer', 'Start it'],
+    [
+      'without its file',
+      { code: 'ENOENT', syscall: 'open', path: 'ca.pem' },
+      'The file ca.pem',
+      'Correct `sslrootcert`',
+    ],
+  ])('%s is explained with the next step', (_what, error, fact, nextStep) => {
+    const failure = openingFailure(Object.assign(new Error('secret'), error), url)
+    expect(failure).toEqual({ fact: expect.stringContaining(fact), nextStep: expect.stringContaining(nextStep) })
+    expect(JSON.stringify(failure)).not.toContain('secret')
+  })
+
+  test('a missing certificate file is not taken for a stopped server', async () => {
+    const refused = openPostgresStore({ url: `${url}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem` })
+    await expect(refused).rejects.toThrow(/^The file \/nowhere\/ca\.pem, .*cannot be read \(ENOENT\)/)
+  })
 })
 
 withPostgres('opening PostgreSQL', cluster => {
