@@ -207,6 +207,19 @@ withPostgres('the backup of a PostgreSQL database', cluster => {
     expect(existsSync(`${file}.part`)).toBe(false)
   })
 
+  test('says what to do where PostgreSQL’s programs know no certificate authority', async () => {
+    const bin = join(root, 'bin')
+    await mkdir(bin)
+    const words = 'connection failed: root certificate file "/root/.postgresql/root.crt" does not exist'
+    await writeFile(join(bin, 'pg_dump'), `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o700 })
+    const env = { ...environment(source), PATH: `${bin}${delimiter}${process.env.PATH}` }
+    const { code, stderr } = await runCommand(['backup', file], env)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^`pg_dump` does not trust the certificate of the server\. Add `sslrootcert=FILE`/),
+    ])
+  })
+
   test('hands no password to an argument list', async () => {
     const spy = join(root, 'bin')
     await mkdir(spy)
@@ -254,6 +267,9 @@ test.each([
   ],
   ['postgres://ada@[::1]/books', { PGHOST: '::1', PGUSER: 'ada', PGDATABASE: 'books' }],
   ['postgresql:///books?host=/var/run/postgresql', { PGHOST: '/var/run/postgresql', PGDATABASE: 'books' }],
+  ['postgres://db/books?user=ada&password=p', { PGHOST: 'db', PGUSER: 'ada', PGPASSWORD: 'p', PGDATABASE: 'books' }],
+  ['postgres://ada:50%off@db/books', { PGHOST: 'db', PGUSER: 'ada', PGPASSWORD: '50%off', PGDATABASE: 'books' }],
+  ['postgres://db/books?sslmode=no-verify', { PGHOST: 'db', PGDATABASE: 'books', PGSSLMODE: 'require' }],
 ])('an address as PostgreSQL’s programs take it: %s', (url, expected) => {
   expect(postgresEnvironment(url)).toEqual(expected)
 })

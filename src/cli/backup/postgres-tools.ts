@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { resolve } from 'node:path'
+import { percentDecoded } from '#contract/wire/json.ts'
 import { CliError } from '../command.ts'
 import type { LedgerPlace } from '../data/ledger-place.ts'
 import { withSecretBeside } from './backup-secret.ts'
@@ -72,6 +73,8 @@ async function withdrawPrivileges(url: string): Promise<void> {
 
 /** Parameters of a database address, by the variable that PostgreSQL's programs read. */
 const parameters: Readonly<Record<string, string>> = {
+  user: 'PGUSER',
+  password: 'PGPASSWORD',
   host: 'PGHOST',
   port: 'PGPORT',
   sslmode: 'PGSSLMODE',
@@ -88,11 +91,13 @@ export function postgresEnvironment(url: string): Record<string, string> {
   const named: Record<string, string> = {
     PGHOST: parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
     PGPORT: parsed.port,
-    PGUSER: decodeURIComponent(parsed.username),
-    PGPASSWORD: decodeURIComponent(parsed.password),
-    PGDATABASE: decodeURIComponent(parsed.pathname.slice(1)),
+    PGUSER: percentDecoded(parsed.username),
+    PGPASSWORD: percentDecoded(parsed.password),
+    PGDATABASE: percentDecoded(parsed.pathname.slice(1)),
   }
   for (const [name, value] of parsed.searchParams) if (parameters[name]) named[parameters[name]] = value
+  // Only our driver has this mode; PostgreSQL's programs check no certificate with `require`.
+  if (named.PGSSLMODE === 'no-verify') named.PGSSLMODE = 'require'
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ''))
 }
 
@@ -146,6 +151,11 @@ const missing = (tool: Tool): CliError =>
 const complaints: readonly [RegExp, sentence: string, next: string][] = [
   [/server version mismatch/, 'is older than the server.', "Install the client tools of the server's version."],
   [/unsupported version|not appear to be a valid archive/, 'cannot read this file.', 'Give a backup of this database.'],
+  [
+    /root certificate file|certificate verify failed/,
+    'does not trust the certificate of the server.',
+    'Add `sslrootcert=FILE` with the certificate authority of your provider to DATABASE_URL, or set PGSSLROOTCERT=system, which needs client tools 16 or newer.',
+  ],
   [/password authentication failed|no password supplied/, 'was refused access.', 'Check the user in DATABASE_URL.'],
   [/does not exist/, 'found no such database.', 'Create an empty one, or check DATABASE_URL.'],
   [/already exists/, 'found that the database is not empty.', 'Restore into an empty database.'],
