@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
@@ -120,6 +120,15 @@ test('a reader sees the rows and cannot write', async () => {
   await reader.destroy()
   await store.close()
   remove()
+})
+
+test('a link in another folder does not give a database a second owner', { tags: ['posix'] }, async () => {
+  const [one, other] = [temporaryFolder(), temporaryFolder()]
+  const store = await openSqliteStore({ path: one.path })
+  symlinkSync(one.path, other.path)
+  await expect(openSqliteStore({ path: other.path })).rejects.toMatchObject({ kind: 'folder_in_use' })
+  await store.close()
+  for (const { remove } of [other, one]) remove()
 })
 
 test('closing twice is closing once', async () => {

@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { busyTimeoutMs, checkpointPages, writerCacheKiB } from '../../bounds.ts'
@@ -43,7 +43,8 @@ const sqliteBusy = 5
  * system ends it with the process, even after kill -9, so there is no stale lock to clear.
  */
 export function lockFolderOf(databasePath: string): { release(): void } {
-  const folder = dirname(databasePath)
+  // A link to the file of another folder must meet that folder's lock.
+  const folder = dirname(existsSync(databasePath) ? realpathSync(databasePath) : databasePath)
   const path = join(folder, 'lock.db')
   ensurePrivateFile(path)
   const lock = new DatabaseSync(path, { timeout: 0 })
