@@ -94,6 +94,9 @@ async function checkServer(client: pg.Client): Promise<void> {
   if (Number(server.version) < oldestServerVersion) throw new UnsuitableDatabase('it is older than PostgreSQL 14')
 }
 
+/** Returns the server process of a connection as `pid`. */
+export const sessionText = 'SELECT pg_backend_pid() AS pid'
+
 export const unusableDatabase = (why: string, cause?: unknown): StoreError =>
   new StoreError('unusable_database', `The PostgreSQL database cannot be used: ${why}.`, { cause })
 

@@ -1,16 +1,31 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type pg from 'pg'
-import { connectForWriting, type Database, isServerFault, unusableDatabase } from './connection.ts'
+import {
+  connectForWriting,
+  type Database,
+  isServerFault,
+  sessionText,
+  UnsuitableDatabase,
+  unusableDatabase,
+} from './connection.ts'
 import { migrations } from './migrations.ts'
 
 /** Any number that nothing else in the database locks. */
 const startLock = 7_402_184_360_125_511
 
-/** Brings the tables up to date, completely or not at all; processes that start together do so one after another. */
-export async function migratePostgres(database: Database, steps = migrations): Promise<void> {
+/**
+ * Brings the tables up to date, completely or not at all; processes that start together do so one after another.
+ * `writer` is the server process of this store's other open connection.
+ */
+export async function migratePostgres(
+  database: Database,
+  writer: number | undefined,
+  steps = migrations,
+): Promise<void> {
   const client = await connectForWriting(database)
   try {
+    await requireOwnSession(client, writer)
     if (await isUpToDate(client, database.schema, steps)) return
     // Waiting for another process's migration may take longer than any statement of the service.
     await client.query('SET statement_timeout = 0')
@@ -19,6 +34,18 @@ export async function migratePostgres(database: Database, steps = migrations): P
   } finally {
     await client.end().catch(() => undefined)
   }
+}
+
+/**
+ * A pooler that lends server processes for single statements would lose the settings of connections, such as
+ * `synchronous_commit`, and give them to others.
+ */
+async function requireOwnSession(client: pg.Client, writer: number | undefined): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>(sessionText)
+  if (rows[0]?.pid !== writer) return
+  throw new UnsuitableDatabase(
+    'a pooler in between shares connections between statements; use its session mode, or the server’s own address',
+  )
 }
 
 /** Most starts find nothing to do, so they neither wait for other processes nor scan the catalogue. */

@@ -24,6 +24,7 @@ import {
   type OnTrouble,
   pauseMs,
   searchPath,
+  sessionText,
   troubleWatch,
   UnsuitableDatabase,
   unusableDatabase,
@@ -57,9 +58,9 @@ export async function openPostgresStore({
     throw unusableDatabase(`${JSON.stringify(schema)} is not a valid schema name`)
   const database = { url, schema }
   try {
-    await migratePostgres(database)
     const link = await WriterLink.open(database, { onTrouble })
     try {
+      await migratePostgres(database, await sessionOf(link))
       await checkClock(link, clock)
       return await storeOf(link, await openPostgresReader(database, onTrouble), clock)
     } catch (error) {
@@ -69,6 +70,11 @@ export async function openPostgresStore({
   } catch (error) {
     throw notOpened(error, url)
   }
+}
+
+async function sessionOf(link: WriterLink): Promise<number | undefined> {
+  const { rows } = await link.send<{ pid: number }>({ text: sessionText })
+  return rows[0]?.pid
 }
 
 /**
