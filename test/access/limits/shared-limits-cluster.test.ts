@@ -148,6 +148,18 @@ describe('a cluster of three', { tags: ['valkey', 'redis-cli'] }, () => {
     expect(sizes.map(Number).every(count => count > 0)).toBe(true)
   })
 
+  test('counts for all if its nodes name only their ports', async () => {
+    const [one, two, three] = nodes
+    for (const node of nodes) await ask(node, 'CONFIG', 'SET', 'cluster-preferred-endpoint-type', 'unknown-endpoint')
+    for (const [from, to] of [
+      [one, two],
+      [two, three],
+      [three, one],
+    ])
+      expect((await admittedByTwo([from?.url ?? '', to?.url ?? ''])).admitted).toBe(40)
+    for (const node of nodes) await ask(node, 'CONFIG', 'SET', 'cluster-preferred-endpoint-type', 'ip')
+  })
+
   test('a block by one process reaches processes on other nodes', async () => {
     const [first, , last] = nodes
     const { both } = await admittedByTwo([first?.url ?? '', last?.url ?? ''])

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { abuseBlock } from '#contract/limits.ts'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, isAhead, minuteMs } from '#contract/time.ts'
 import type { Log } from '#host/log.ts'
 import { AbuseBlock } from '../abuse-block.ts'
 import type { LimitStore } from '../windows.ts'
@@ -132,6 +132,8 @@ export interface SharedLimitOptions {
   log: Log
   /** How long a request waits; `sharedLimitMs` by default. */
   limitMs?: number
+  /** How long the server may be silent before the connection is replaced; `silentMs` by default. */
+  silentForMs?: number
 }
 
 /** What the processes of one service share in addition to their ledger: counts and blocks, never money. */
@@ -150,14 +152,16 @@ const tagDigits = 12
 
 /** Does not wait for the server. Throws a sentence if the package is missing or the address is invalid. */
 export async function openSharedLimits(options: SharedLimitOptions): Promise<SharedLimits> {
-  const { url, publicUrl, clock, log, limitMs } = options
+  const { url, publicUrl, clock, log, limitMs, silentForMs } = options
   const tag = createHash('sha256').update(publicUrl).digest('hex').slice(0, tagDigits)
   const prefix = `farebox:{${tag}}:`
-  const news = newsOf(log)
+  const news = newsOf(log, clock)
   let atReady = () => {}
   const valkey = await Valkey.open({
     url,
     onTrouble: news.away,
+    onRefusal: news.refused,
+    ...(silentForMs === undefined ? {} : { silentForMs }),
     onReady: () => {
       news.back()
       atReady()
@@ -184,10 +188,20 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   }
 }
 
-/** Logs one line when an outage begins and one when it ends. */
-function newsOf(log: Log) {
+/** Logs one line when an outage begins and one when it ends; while the server refuses commands, one a minute. */
+function newsOf(log: Log, clock: Clock) {
   let isAway = false
+  let refusedAtMs = Number.NEGATIVE_INFINITY
   return {
+    refused(reason: string) {
+      const nowMs = clock.now()
+      if (isAhead(refusedAtMs + minuteMs, minuteMs, nowMs)) return
+      refusedAtMs = nowMs
+      log.warn(
+        { reason },
+        'The server for shared limits refuses commands; until it accepts them, each process applies its share of the limits.',
+      )
+    },
     away(reason: string) {
       if (!isAway)
         log.warn(

@@ -27,58 +27,75 @@ export const script = (text: string): Script => ({ text, sha: createHash('sha1')
 interface ValkeyOptions {
   /** `redis://…` or `rediss://…`. It may contain a password, so it is never shown. */
   url: string
-  /** Called once per change, with the kind of error only. */
+  /** Called for each failure of the connection, with the kind of error only. */
   onTrouble(reason: string): void
+  /** Called for each command that the server refuses, with the kind of error only. */
+  onRefusal?(reason: string): void
   onReady(): void
+  /** How long a server may be silent before the connection is replaced; `silentMs` by default. */
+  silentForMs?: number
 }
 
 /** A connection to Valkey or Redis that fails at once while it is down, and reconnects by itself until it is closed. */
 export class Valkey {
-  readonly #open: (url: string) => Client
-  readonly #url: string
+  readonly #options: ValkeyOptions
+  readonly #clientOf: (url: string) => Client
   readonly #listener: Client
+  readonly #watch: NodeJS.Timeout
   #client: Client
   /** The node of a cluster that has our slot; null while we use the configured address. */
   #movedTo: string | null = null
+  /** Since when a connection or an answer is awaited; null while none is. */
+  #waitsSinceMs: number | null = null
+  #redial: NodeJS.Timeout | null = null
   #isClosed = false
 
-  private constructor(url: string, open: (url: string) => Client, listener: Client) {
-    this.#url = url
-    this.#open = open
+  private constructor(options: ValkeyOptions, clientOf: (url: string) => Client, listener: Client) {
+    this.#options = options
+    this.#clientOf = clientOf
     this.#listener = listener
-    this.#client = open(url)
+    this.#client = this.#dial(options.url)
+    const silentForMs = options.silentForMs ?? silentMs
+    this.#watch = setInterval(() => this.#endSilence(silentForMs), silentForMs).unref()
   }
 
   /**
    * Does not wait for the server, because the service starts without it. Throws a sentence if the package is missing or
    * the address is invalid.
    */
-  static async open({ url, onTrouble, onReady }: ValkeyOptions): Promise<Valkey> {
+  static async open(options: ValkeyOptions): Promise<Valkey> {
     const { createClient } = await optionalPackage<Package>('redis', 'Sharing limits between processes')
-    const options = {
+    const common = {
       disableOfflineQueue: true,
       commandsQueueMaxLength: commandsInFlight,
       socket: { connectTimeout: dialMs, reconnectStrategy: () => redialMs },
     }
-    const clientOf = (address: string) =>
-      openClient(createClient, { ...options, socket: { ...options.socket }, url: address })
+    const clientOf = (url: string) => openClient(createClient, { ...common, socket: { ...common.socket }, url })
     // A cluster forwards a message to all of its nodes, so any of them will do.
-    const listener = clientOf(url)
+    const listener = clientOf(options.url)
     // This connection fails together with the first one, which reports it.
     listener.on('error', () => undefined)
-    const open = (address: string) => {
-      const client = clientOf(address)
-      client.on('error', error => {
-        onTrouble(kindOf(error))
-        valkey.#lost(client)
-      })
-      client.on('ready', () => onReady())
-      void client.connect().catch(() => undefined)
-      return client
-    }
-    const valkey = new Valkey(url, open, listener)
+    const valkey = new Valkey(options, clientOf, listener)
     void listener.connect().catch(() => undefined)
     return valkey
+  }
+
+  #dial(url: string): Client {
+    const client = this.#clientOf(url)
+    this.#waitsSinceMs = performance.now()
+    client.on('error', error => {
+      if (client !== this.#client) return
+      // It connects again by itself.
+      this.#waitsSinceMs = performance.now()
+      this.#options.onTrouble(kindOf(error))
+      this.#lost()
+    })
+    client.on('ready', () => {
+      if (client === this.#client) this.#waitsSinceMs = null
+      this.#options.onReady()
+    })
+    void client.connect().catch(() => undefined)
+    return client
   }
 
   /**
@@ -86,24 +103,44 @@ export class Valkey {
    * up.
    */
   #follow(place: string): void {
-    const at = new URL(this.#url)
+    const at = new URL(this.#options.url)
     const colon = place.lastIndexOf(':')
+    const host = place.slice(0, colon)
     // If no host is given, it is another port of the same host.
-    if (colon > 0) at.hostname = place.slice(0, colon)
+    if (host) at.hostname = host.includes(':') ? `[${host}]` : host
     at.port = place.slice(colon + 1)
     this.#connect(at.href)
   }
 
   /** The slots of a lost node may have moved; the configured address can tell where. */
-  #lost(client: Client): void {
-    if (client === this.#client && this.#movedTo !== null) this.#connect(null)
+  #lost(): void {
+    if (this.#movedTo !== null) this.#connect(null)
   }
 
   #connect(place: string | null): void {
-    if (this.#isClosed || place === this.#movedTo) return
+    if (place !== this.#movedTo) this.#replace(place)
+  }
+
+  #replace(place: string | null): void {
+    if (this.#isClosed) return
     this.#client.destroy()
     this.#movedTo = place
-    this.#client = this.#open(place ?? this.#url)
+    this.#client = this.#dial(place ?? this.#options.url)
+  }
+
+  /** On a network that drops everything, the system would wait a quarter of an hour before it gives a connection up. */
+  #endSilence(silentForMs: number): void {
+    if (this.#waitsSinceMs === null || performance.now() - this.#waitsSinceMs < silentForMs) return
+    this.#options.onTrouble('no answer')
+    this.#replace(null)
+  }
+
+  /** After a failover, the address leads to another server, but the connection is still to the former primary. */
+  #leaveReplica(): void {
+    this.#redial ??= setTimeout(() => {
+      this.#redial = null
+      this.#replace(null)
+    }, redialMs).unref()
   }
 
   get isReady(): boolean {
@@ -111,17 +148,34 @@ export class Valkey {
   }
 
   /** Rejects at once if there is no connection. */
-  async run({ text, sha }: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown> {
-    const rest = [`${keys.length}`, ...keys, ...values.map(String)]
+  async run(wanted: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown> {
+    this.#waitsSinceMs ??= performance.now()
     try {
-      return await this.#client.sendCommand(['EVALSHA', sha, ...rest])
+      const answer = await this.#send(wanted, [`${keys.length}`, ...keys, ...values.map(String)])
+      this.#waitsSinceMs = null
+      return answer
     } catch (error) {
-      if (!(error instanceof Error)) throw error
-      const place = /^MOVED \d{1,5} (\S{1,300}:\d{1,5})$/.exec(error.message)?.[1]
-      if (place) this.#follow(place)
-      if (!error.message.startsWith('NOSCRIPT')) throw error
-      return this.#client.sendCommand(['EVAL', text, ...rest])
+      if (error instanceof Error && isReply(error)) this.#refused(error)
+      throw error
     }
+  }
+
+  async #send({ text, sha }: Script, rest: readonly string[]): Promise<unknown> {
+    const client = this.#client
+    try {
+      return await client.sendCommand(['EVALSHA', sha, ...rest])
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+      return client.sendCommand(['EVAL', text, ...rest])
+    }
+  }
+
+  #refused(error: Error): void {
+    this.#waitsSinceMs = null
+    const place = /^MOVED \d{1,5} \??(\S{0,300}:\d{1,5})$/.exec(error.message)?.[1]
+    if (place) this.#follow(place)
+    else this.#options.onRefusal?.(kindOf(error))
+    if (/\bREADONLY /.test(error.message)) this.#leaveReplica()
   }
 
   /**
@@ -138,13 +192,16 @@ export class Valkey {
           isSubscribed = true
           onListening()
         },
-        () => undefined,
+        error => {
+          if (error instanceof Error && isReply(error)) this.#options.onRefusal?.(kindOf(error))
+        },
       )
     })
   }
 
   close(): void {
     this.#isClosed = true
+    clearInterval(this.#watch)
     this.#client.destroy()
     this.#listener.destroy()
   }
@@ -160,12 +217,14 @@ function openClient(createClient: Package['createClient'], options: object): Cli
   }
 }
 
+/** Whether the server answered with an error; others come from the connection. */
+const isReply = (error: Error): boolean => /^[A-Z]{3,20} /.test(error.message)
+
 /** Never the message, because some contain the address. */
 function kindOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException
   if (code) return code
-  const [word = ''] = error.message.split(' ', 1)
-  return /^[A-Z]{4,20}$/.test(word) ? word : error.name
+  return isReply(error) ? (error.message.split(' ', 1)[0] ?? '') : error.name
 }
 
 /** Queries a server that may be down: waits a limited time, and pauses after a failure. */
@@ -210,8 +269,12 @@ const restMs = 1_000
 /** Further commands fail at once, because a stalled server could not answer them in time. */
 const commandsInFlight = 10_000
 
-/** How long to wait before reconnecting to a server that is down. */
+/** How long to wait before reconnecting to a server that is down, or has become a replica. */
 const redialMs = 1_000
+
+/** A healthy server answers within milliseconds, and one that is this late is no use to a request. */
+const silentMs = 5_000
+
 const dialMs = 2_000
 
 /** Counters live for their minute and the next, for clocks that differ a little. */
