@@ -11,7 +11,7 @@ import { PeerRelay } from './worker-peers.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** More would share one machine's cores, and take up to nine connections each from one database. */
+/** More would share one machine's cores, and take up to twelve connections each from one database. */
 export const mostWorkers = 64
 
 /**

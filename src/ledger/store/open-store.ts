@@ -19,7 +19,7 @@ export function databasePlace(database: string): DatabasePlace {
   if ((name === undefined || name === 'sqlite') && rest.trim() !== '') return { engine: 'sqlite', path: rest }
   throw new StoreError(
     'unusable_database',
-    'The address of the database is invalid: write sqlite:PATH, a path, or postgres://user@host:5432/name.',
+    'The address of the database is invalid: write sqlite:PATH, a path, or postgres://user@host:5432/name, with special characters of the password percent-encoded (`#` as %23).',
   )
 }
 
