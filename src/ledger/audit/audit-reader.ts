@@ -44,7 +44,9 @@ export async function postgresAuditReader(url: string, schema = defaultSchema): 
   try {
     await client.connect()
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    await client.query("SELECT set_config('search_path', $1, true)", [`"${schema}"`])
+    // Providers set a limit of a minute or two for each role, which an audit of a large ledger exceeds.
+    const settings = "SELECT set_config('search_path', $1, true), set_config('statement_timeout', '0', true)"
+    await client.query(settings, [`"${schema}"`])
   } catch (error) {
     await client.end().catch(() => undefined)
     throw error

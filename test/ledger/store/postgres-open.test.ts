@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { postgresAuditReader } from '#ledger/audit/audit-reader.ts'
 import { namedFromTimes, queuedUnits } from '#ledger/bounds.ts'
 import { databasePlace, openStore } from '#ledger/store/open-store.ts'
 import { connectForWriting } from '#ledger/store/postgres/connection.ts'
@@ -178,6 +179,13 @@ withPostgres('opening PostgreSQL', cluster => {
       store.read.selectFrom('account').select(sql<number>`9007199254740993`.as('n')).execute(),
     ).rejects.toThrow(/too large/)
     await dispose()
+  })
+
+  test('an audit may take longer than the role’s statements', async () => {
+    const reader = await postgresAuditReader(`${cluster().url}?options=-c%20statement_timeout%3D100`)
+    for await (const row of reader.rows<{ slept: string }>('SELECT 1::text AS slept FROM pg_sleep(0.2)'))
+      expect(row.slept).toBe('1')
+    await reader.close()
   })
 
   test('a unit that breaks the database fails alone', async () => {
