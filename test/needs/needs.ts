@@ -60,6 +60,7 @@ export const needs = {
   cc: program('a C compiler', 'cc', 'gcc', 'libc6-dev'),
   nginx: program('nginx', 'nginx', 'nginx'),
   haproxy: program('HAProxy', 'haproxy', 'haproxy'),
+  pgbouncer: program('PgBouncer', 'pgbouncer', 'pgbouncer'),
   systemd: program('systemd-analyze', 'systemd-analyze', 'systemd'),
   curl: program('curl', 'curl', 'curl'),
   engines: peers('the optional packages of engines', engines),

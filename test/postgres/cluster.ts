@@ -143,7 +143,7 @@ export async function query(url: string, text: string): Promise<unknown[]> {
 }
 
 /** The server refuses to run as root. */
-function serverUser(): ServerUser | null {
+export function serverUser(): ServerUser | null {
   if (process.getuid?.() !== 0) return null
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
