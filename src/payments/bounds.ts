@@ -75,11 +75,17 @@ export const freedRows = 500
 /** Time after `validBefore` until a payment counts as expired; the chain's own clock must have passed it too. */
 export const expiryMarginSeconds = 60
 
-/** Blocks per search for a used authorization: nodes refuse more than about 10,000. */
+/** Blocks per request for the event of a used authorization: most nodes refuse more than about 10,000. */
 export const logWindowBlocks = 5_000n
 
-/** Windows per search: 500,000 blocks, eleven days of Base. */
+/** A node that refuses such a window is asked for a tenth of it, down to this: free plans allow five or ten blocks. */
+export const leastLogWindowBlocks = 5n
+
+/** Requests per search: 500,000 blocks, eleven days of Base. */
 export const logWindows = 100
+
+/** The same in small windows, from the head and again from the end of the payment: 300 blocks, ten minutes of Base. */
+export const smallLogWindows = 60
 
 /** Seconds after which checking a pending payment again makes sense. */
 export const retryAfterSeconds = 2

@@ -56,12 +56,16 @@ interface Chain {
   /** The event of the nonce, where a search of these blocks comes by it. */
   event?: { block: number; topic?: string } | null
   fails?: string
+  /** The most blocks for which the node lists events. */
+  listsAtMost?: number
+  /** The words in which it refuses more. */
+  refuses?: string
 }
 
 let close: () => Promise<void> = async () => undefined
 afterEach(() => close())
 
-async function find(chain: Chain, transaction: string | null = hash, confirmations = 5) {
+async function find(chain: Chain, transaction: string | null = hash, confirmations = 5, of = payment) {
   const { head = 105, event = null } = chain
   const say = ({ method, params: [first] }: Question): Said => {
     if (method === chain.fails) return null
@@ -80,6 +84,10 @@ async function find(chain: Chain, transaction: string | null = hash, confirmatio
         return { result: hex(Number(chain.isUsed ?? false)).replace('0x', `0x${'0'.repeat(63)}`) }
       case 'eth_getLogs': {
         const { fromBlock, toBlock } = first as { fromBlock: string; toBlock: string }
+        const listsAtMost = chain.listsAtMost ?? 10_000
+        if (Number(toBlock) - Number(fromBlock) >= listsAtMost) {
+          return { error: { code: -32600, message: chain.refuses ?? `up to a ${listsAtMost} block range` } }
+        }
         const isThere = event && Number(fromBlock) <= event.block && event.block <= Number(toBlock)
         const log = event && { ...place, blockNumber: hex(event.block), topics: [event.topic ?? usedEvent] }
         return { result: isThere ? [log] : [] }
@@ -91,7 +99,7 @@ async function find(chain: Chain, transaction: string | null = hash, confirmatio
   const node = await startScriptedNode(say)
   close = node.close
   const opened = await openEvmPaymentChain({ rpcUrl: node.url, confirmations })
-  const found = await opened.find(payment, transaction).catch((error: unknown) => error)
+  const found = await opened.find(of, transaction).catch((error: unknown) => error)
   return { found, asked: node.asked }
 }
 
@@ -210,6 +218,53 @@ describe('a nonce', () => {
       { ...filter, fromBlock: hex(2_001), toBlock: hex(7_000) },
       { ...filter, fromBlock: hex(0), toBlock: hex(2_000) },
     ])
+  })
+})
+
+describe('a node that lists the events of few blocks at once', () => {
+  const isUsed = true
+  const ours = { isUsed, event: { block: 100 }, receipt: receipt([used(), transfer()]) }
+  /** Blocks are two seconds apart, and this payment ends before block 110. */
+  const untilBlock110 = { ...payment, authorization: { ...authorization, validBefore: '1220' } }
+  const windowsOf = (asked: Question[]) =>
+    asked.flatMap(({ method, params: [filter] }) => {
+      const { fromBlock, toBlock } = (filter ?? {}) as { fromBlock: string; toBlock: string }
+      return method === 'eth_getLogs' ? [[Number(fromBlock), Number(toBlock)]] : []
+    })
+
+  test.each([500, 10, 5])('still has that of a payment that was just made: %d blocks', async listsAtMost => {
+    const { found } = await find({ ...ours, head: 10_100, event: { block: 10_090 }, listsAtMost }, null)
+    expect(found).toEqual(landed)
+  })
+
+  test('is asked for smaller windows until it lists one', async () => {
+    const { found, asked } = await find({ ...ours, listsAtMost: 10 }, null)
+    expect(found).toEqual(landed)
+    expect(windowsOf(asked)).toEqual([
+      [0, 105],
+      [0, 105],
+      [56, 105],
+      [101, 105],
+      [96, 100],
+    ])
+  })
+
+  test('is asked from the end of a payment that is long over', async () => {
+    const { found, asked } = await find({ ...ours, head: 300_000, listsAtMost: 5 }, null, 5, untilBlock110)
+    expect(found).toEqual(landed)
+    expect(windowsOf(asked).slice(-2)).toEqual([
+      [105, 109],
+      [100, 104],
+    ])
+  })
+
+  test.each([
+    ['refuses every window', undefined, 4],
+    ['refuses because it gets too many requests', 'Too Many Requests', 1],
+  ])('and %s tells nothing', async (_rule, refuses, requests) => {
+    const { found, asked } = await find({ ...ours, listsAtMost: 0, ...(refuses ? { refuses } : {}) }, null)
+    expect(found).toBeInstanceOf(ChainUnavailable)
+    expect(windowsOf(asked)).toHaveLength(requests)
   })
 })
 

@@ -1,6 +1,14 @@
 import type { Log, PublicClient, TransactionReceipt } from 'viem'
 import { microUsd } from '#contract/money.ts'
-import { logWindowBlocks, logWindows, mostConfirmations, rpcRetries, rpcTimeoutMs } from '../bounds.ts'
+import {
+  leastLogWindowBlocks,
+  logWindowBlocks,
+  logWindows,
+  mostConfirmations,
+  rpcRetries,
+  rpcTimeoutMs,
+  smallLogWindows,
+} from '../bounds.ts'
 import { ChainUnavailable, type OnChain, type PaymentChain } from '../payment/payment.ts'
 import type { EvmPayment } from './evm-rail.ts'
 
@@ -24,6 +32,11 @@ const authorizationState = [
 
 type Hex = `0x${string}`
 type Landing = Extract<OnChain, { state: 'landed' }>
+
+interface Head {
+  number: bigint
+  timestamp: bigint
+}
 
 export interface EvmPaymentChainOptions {
   rpcUrl: string
@@ -103,30 +116,63 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
       blockNumber: block.number,
     })
     if (!isUsed) return { state: 'open', chainTimeSeconds: await this.#lastingTime(block) }
-    return this.#searchBackwards(payment, block.number)
+    return this.#searchBackwards(payment, block)
   }
 
-  async #lastingTime(head: { number: bigint; timestamp: bigint }): Promise<number> {
+  async #lastingTime(head: Head): Promise<number> {
     if (this.#confirmations === 0n) return Number(head.timestamp)
     const deep = head.number - this.#confirmations
     const block = await this.#client.getBlock({ blockNumber: deep < 0n ? 0n : deep })
     return Number(block.timestamp)
   }
 
-  async #searchBackwards(payment: EvmPayment, latest: bigint): Promise<OnChain> {
-    for (let window = 0, to = latest; window < logWindows && to >= 0n; window++, to -= logWindowBlocks) {
-      const from = to - logWindowBlocks + 1n
-      const log = await this.#usedBetween(payment, from < 0n ? 0n : from, to)
-      if (!log?.transactionHash) continue
-      if (!this.#isDeep(BigInt(log.blockNumber ?? latest), latest)) return { state: 'unconfirmed' }
-      if (log.topics[0] === canceledTopic) return { state: 'void' }
-      const receipt = await this.#receiptOf(log.transactionHash)
-      // Nodes behind one address can differ. Without the receipt we cannot conclude that nothing landed.
-      if (!receipt) throw new Error('The node has the event of the nonce, but not yet the receipt of its transaction.')
-      const landing = landingIn(receipt, payment)
-      return landing ? this.#timed(landing, receipt) : { state: 'void' }
+  async #searchBackwards(payment: EvmPayment, head: Head): Promise<OnChain> {
+    const allowed = { window: logWindowBlocks }
+    const log =
+      (await this.#eventUpTo(head.number, payment, allowed)) ?? (await this.#eventBeforeEnd(head, payment, allowed))
+    if (!log) throw new Error('The nonce is used, but the node has no event of it in the blocks that were searched.')
+    if (!this.#isDeep(BigInt(log.blockNumber ?? head.number), head.number)) return { state: 'unconfirmed' }
+    if (log.topics[0] === canceledTopic) return { state: 'void' }
+    const receipt = log.transactionHash && (await this.#receiptOf(log.transactionHash))
+    // Nodes behind one address can differ. Without the receipt we cannot conclude that nothing landed.
+    if (!receipt) throw new Error('The node has the event of the nonce, but not yet the receipt of its transaction.')
+    const landing = landingIn(receipt, payment)
+    return landing ? this.#timed(landing, receipt) : { state: 'void' }
+  }
+
+  /** Null if the searched blocks do not have it. */
+  async #eventUpTo(newest: bigint, payment: EvmPayment, allowed: Allowed): Promise<Log | null> {
+    for (let to = newest, asked = 0; to >= 0n && asked < requestsAtMost(allowed); asked++) {
+      const from = to < allowed.window ? 0n : to - allowed.window + 1n
+      const found = await this.#usedBetween(payment, from, to).catch(error => narrow(allowed, error))
+      if (found === 'refused') continue
+      if (found) return found
+      to = from - 1n
     }
-    throw new Error('The nonce is used, but the node has no event of it in the blocks that were searched.')
+    return null
+  }
+
+  /** Small windows do not reach from the head to a payment that is long over. */
+  async #eventBeforeEnd(head: Head, payment: EvmPayment, allowed: Allowed): Promise<Log | null> {
+    const end = BigInt(payment.authorization.validBefore)
+    if (allowed.window === logWindowBlocks || head.timestamp < end) return null
+    return this.#eventUpTo(await this.#lastBefore(end, head.number), payment, allowed)
+  }
+
+  /** Returns the last block before this time, which the head is not, in some twenty requests. */
+  async #lastBefore(seconds: bigint, head: bigint): Promise<bigint> {
+    const isLate = async (blockNumber: bigint) => (await this.#client.getBlock({ blockNumber })).timestamp >= seconds
+    let [early, late] = [head, head]
+    for (let step = 1n; early > 0n && (early === late || (await isLate(early))); step *= 2n) {
+      late = early
+      early = early > step ? early - step : 0n
+    }
+    while (late - early > 1n) {
+      const middle = (early + late) / 2n
+      if (await isLate(middle)) late = middle
+      else early = middle
+    }
+    return early
   }
 
   async #usedBetween({ option, authorization }: EvmPayment, from: bigint, to: bigint): Promise<Log | undefined> {
@@ -152,6 +198,30 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
       throw error
     }
   }
+}
+
+/** Blocks per request for events, as far as the node has allowed them during a search. */
+interface Allowed {
+  window: bigint
+}
+
+const requestsAtMost = ({ window }: Allowed): number => (window === logWindowBlocks ? logWindows : smallLogWindows)
+
+/** Plans of node providers limit the window differently, and refuse in different words. */
+function narrow(allowed: Allowed, error: unknown): 'refused' {
+  if (!isRefusal(error) || allowed.window <= leastLogWindowBlocks) throw error
+  allowed.window /= 10n
+  return 'refused'
+}
+
+/** Whether the node answered and refused, and not because it gets too many requests. */
+function isRefusal(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (/too many requests|rate.?limit|per second|throttl/i.test(each.message)) return false
+    if (each.name === 'RpcRequestError') return true
+    if (each.name === 'HttpRequestError' && 'status' in each) return each.status === 400 || each.status === 413
+  }
+  return false
 }
 
 const addressTopic = (address: string): Hex => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
