@@ -26,6 +26,13 @@ describe('an answer that is lost', () => {
     await expectPaid(world, account, 1)
   })
 
+  test('19: a node that stores a transaction later than its status makes the payment wait for a moment', async () => {
+    let asked = 0
+    world.gate.spoil = method => (method === 'getTransaction' && asked++ < 2 ? null : undefined)
+    expect((await sendSvm(world, await signSvm(world, account))).status).toBe(200)
+    await expectPaid(world, account, 1)
+  })
+
   test('19, X5: a transaction that was lost is pending, never a fresh 402, and the same one is sent again later', async () => {
     world.gate.sends = 'lose'
     const payment = await signSvm(world, account)

@@ -174,10 +174,12 @@ describe('a transaction of ours, whose name is known before it is sent,', () => 
     expect(await find()).toEqual(landed())
   })
 
-  test('that the node does not have yet, though its status, is not known', async () => {
+  test('that the node does not have yet, though its status, is looked for again', async () => {
     seen('confirmed')
     known.executed.clear()
-    expect(await find()).toBeInstanceOf(ChainUnavailable)
+    expect(await find()).toEqual({ state: 'unconfirmed' })
+    known.head.blockHeight = 4_001
+    expect(await find({ payment: claimed() })).toEqual({ state: 'unconfirmed' })
   })
 
   test('that is not a transaction of the payment is missing', async () => {

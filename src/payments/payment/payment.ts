@@ -54,7 +54,7 @@ export type OnChain =
   | { state: 'landed'; transaction: string; amount: MicroUsd; atSeconds?: number }
   /** Its nonce is spent or cancelled, and we received nothing. The reason is `nonce_used` if none is given. */
   | { state: 'void'; reason?: PaymentReason }
-  /** Its nonce is spent or cancelled, in a block that the chain may still drop. */
+  /** Its nonce is spent or cancelled, in a block that the chain may still drop, or that the node cannot show yet. */
   | { state: 'unconfirmed' }
   /** It is unused, and no block up to this time, if it has one, can use it any more. */
   | { state: 'open'; chainTimeSeconds?: number }

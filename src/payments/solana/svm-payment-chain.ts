@@ -103,8 +103,8 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
    */
   async #read(payment: SvmPayment, signature: string): Promise<OnChain | null> {
     const found = await executedOf(this.#rpc, signature, this.#commitment)
-    // Nodes behind one address can differ. Without the transaction we cannot conclude that nothing landed.
-    if (!found) throw new Error('The node has the status of a transaction, but not yet the transaction.')
+    // A node stores a transaction a moment after its status, and nodes behind one address can differ.
+    if (!found) return { state: 'unconfirmed' }
     if (!isOf(payment, found)) return null
     const received = found.meta.err === null ? receivedIn(payment, found) : 0n
     if (received <= 0n) return { state: 'void', reason: 'transaction_failed' }
