@@ -161,6 +161,9 @@ export const blockhashBlocks = 150
 /** Extra blocks before a payment counts as expired: its blockhash may be newer than the node that was asked. */
 export const expiryMarginBlocks = 150
 
+/** Slots that every Solana node keeps: a day. For an older payment, the node is asked how far back its blocks go. */
+export const keptSlots = 216_000
+
 /** Time between two checks for a sent Solana transaction: one block. */
 export const solanaPollMs = 400
 

@@ -1,7 +1,7 @@
 /** What became of a payment on Solana, read from what a node says; the node is told here. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { encodeBase58 } from '#contract/wire/base58.ts'
-import { usdcOnSolana } from '#contract/wire/networks.ts'
+import { solanaNetwork, usdcOnSolana } from '#contract/wire/networks.ts'
 import { ChainUnavailable } from '#payments/payment/payment.ts'
 import { readMessage, wireOf } from '#payments/solana/solana-message.ts'
 import type { SolanaCommitment } from '#payments/solana/solana-node.ts'
@@ -22,6 +22,11 @@ let known: {
   listed: { signature: string; slot: number }[]
   head: { absoluteSlot: number; blockHeight: number }
   slot: number
+  genesis: string
+  /** Whether the finalized chain still accepts the payment's blockhash, by a node that has reached this slot. */
+  blockhash: { isValid: boolean; slot: number }
+  /** The oldest block that the node has. */
+  firstBlock: number
   fails: string | null
   /** Happens while the head is asked for. */
   onHead(): void
@@ -42,6 +47,14 @@ function say({ method, params }: Question): Said {
     case 'getEpochInfo':
       known.onHead()
       return { result: known.head }
+    case 'getGenesisHash':
+      return { result: known.genesis }
+    case 'isBlockhashValid': {
+      const { isValid, slot } = known.blockhash
+      return { result: { context: { slot }, value: isValid } }
+    }
+    case 'getFirstAvailableBlock':
+      return { result: known.firstBlock }
     case 'getSignaturesForAddress': {
       const { before } = second as { before?: string }
       const from = before === undefined ? 0 : known.listed.findIndex(({ signature }) => signature === before) + 1
@@ -63,6 +76,8 @@ beforeEach(() => {
   known = {
     ...{ statuses: new Map(), executed: new Map(), listed: [], slot: 5_000, fails: null, onHead: () => undefined },
     head: { absoluteSlot: 5_000, blockHeight: 4_000 },
+    genesis: `${solanaNetwork.slice('solana:'.length)}AndMore`,
+    ...{ blockhash: { isValid: false, slot: 5_000 }, firstBlock: 0 },
   }
 })
 afterEach(() => {
@@ -205,6 +220,38 @@ describe('a transaction of ours, whose name is known before it is sent,', () => 
     expect(node.asked[1]).toEqual({ method: 'getEpochInfo', params: [{ commitment: 'finalized' }] })
   })
 
+  test('is open while the chain still accepts its blockhash, however low its last block was reported', async () => {
+    known.head.blockHeight = 4_001
+    known.blockhash.isValid = true
+    expect(await find({ payment: claimed() })).toEqual({ state: 'open' })
+    const { blockhash } = readMessage(Buffer.from(made.payment.message, 'base64')) ?? expect.fail()
+    expect(node.asked.at(-1)).toEqual({ method: 'isBlockhashValid', params: [blockhash, { commitment: 'finalized' }] })
+    known.blockhash = { isValid: false, slot: 4_999 }
+    expect(await find({ payment: claimed() })).toEqual({ state: 'open' })
+  })
+
+  test('never ends on another chain', async () => {
+    known.head.blockHeight = 4_001
+    known.genesis = stranger
+    const chain = ownChain()
+    expect(await find({ payment: claimed(), chain })).toBeInstanceOf(ChainUnavailable)
+    known.genesis = `${solanaNetwork.slice('solana:'.length)}AndMore`
+    expect(await find({ payment: claimed(), chain })).toEqual({ state: 'over' })
+  })
+
+  const kept: [rule: string, firstBlock: number, found: unknown][] = [
+    ['is over if the node has the blocks since', 100_000, { state: 'over' }],
+    ['has an unknown end if the node has dropped them', 200_000, expect.any(ChainUnavailable)],
+  ]
+  test.each(kept)('that was claimed days ago %s', async (_rule, firstBlock, found) => {
+    // 300,000 blocks after the claim, two slots each.
+    known.head = { absoluteSlot: 800_000, blockHeight: 303_700 }
+    known.slot = 800_000
+    known.blockhash.slot = 800_000
+    known.firstBlock = firstBlock
+    expect(await find({ payment: claimed() })).toEqual(found)
+  })
+
   test('that lands while its end is asked for is not over', async () => {
     known.head.blockHeight = 4_001
     known.onHead = () => seen('confirmed')
@@ -324,7 +371,15 @@ describe('a transaction with another fee payer', () => {
 
 test('a payment is given as long as the newest blockhash of this moment, and as much again', async () => {
   expect(await ownChain().dated(made.payment)).toEqual(claimed(4_300))
-  expect(node.asked).toEqual([{ method: 'getEpochInfo', params: [{ commitment: 'processed' }] }])
+  expect(node.asked).toEqual([
+    { method: 'getGenesisHash', params: [] },
+    { method: 'getEpochInfo', params: [{ commitment: 'processed' }] },
+  ])
+})
+
+test('a payment is not claimed by a node of another chain', async () => {
+  known.genesis = stranger
+  await expect(ownChain().dated(made.payment)).rejects.toBeInstanceOf(ChainUnavailable)
 })
 
 test('if the node breaks off twice, nothing is known, and the cause is reported', async () => {
@@ -334,7 +389,7 @@ test('if the node breaks off twice, nothing is known, and the cause is reported'
     .catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(ChainUnavailable)
   expect(failure).toMatchObject({ cause: { name: 'TypeError' } })
-  expect(methods()).toEqual(['getEpochInfo', 'getEpochInfo'])
+  expect(methods()).toEqual(['getGenesisHash', 'getEpochInfo', 'getEpochInfo'])
   known.fails = 'getSignatureStatuses'
   expect(await find()).toMatchObject({ name: 'ChainUnavailable', cause: { name: 'TypeError' } })
 })

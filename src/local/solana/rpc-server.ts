@@ -143,6 +143,7 @@ const chainMethods: Readonly<Record<string, Method>> = {
   getHealth: () => 'ok',
   getVersion: () => ({ 'solana-core': '2.0.0', 'feature-set': 0 }),
   getGenesisHash: () => genesisHash,
+  getFirstAvailableBlock: () => 0,
   getSlot: ({ node, config }) => node.slots.slotAt(commitmentIn(config)),
   getBlockHeight: ({ node, config }) => node.slots.heightAt(commitmentIn(config)),
   getEpochInfo: ({ node, config }) => {

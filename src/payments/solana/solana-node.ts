@@ -233,7 +233,7 @@ function transferOf(payment: SvmPayment) {
 /**
  * No block before `firstSlot` can contain it, because its blockhash is younger; an unclaimed payment may have any age.
  */
-function slotsOf({ lastBlockHeight }: SvmPayment, { absoluteSlot, blockHeight }: ChainHead) {
+export function slotsOf({ lastBlockHeight }: SvmPayment, { absoluteSlot, blockHeight }: ChainHead) {
   if (lastBlockHeight === null) return { firstSlot: 0, claimSlot: absoluteSlot }
   const blocksSince = Math.max(0, blockHeight - (lastBlockHeight - expiryMarginBlocks - blockhashBlocks))
   const slotsBack = (blocksSince + blockhashBlocks) * mostSlotsOfBlock + searchSlotMargin

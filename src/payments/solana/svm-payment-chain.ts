@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { microUsd } from '#contract/money.ts'
 import { encodeBase58 } from '#contract/wire/base58.ts'
-import { blockhashBlocks, expiryMarginBlocks } from '../bounds.ts'
+import { blockhashBlocks, expiryMarginBlocks, keptSlots } from '../bounds.ts'
 import { ChainUnavailable, type OnChain, type PaymentChain } from '../payment/payment.ts'
 import type { SolanaKey } from './solana-key.ts'
 import { readMessage } from './solana-message.ts'
@@ -13,6 +13,7 @@ import {
   type SolanaCommitment,
   SolanaRpc,
   SvmSearch,
+  slotsOf,
   type TokenBalances,
 } from './solana-node.ts'
 import type { SvmPayment } from './svm-rail.ts'
@@ -38,6 +39,7 @@ const Statuses = z.object({
   value: z.array(Status.nullable()).length(1),
 })
 const EpochInfo = z.object({ absoluteSlot: z.number(), blockHeight: z.number() })
+const Validity = z.object({ context: z.object({ slot: z.number() }), value: z.boolean() })
 
 /** Reads payments on Solana from a node. Sends nothing to the network until first used. */
 export class SvmPaymentChain implements PaymentChain<SvmPayment> {
@@ -45,6 +47,8 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   readonly #commitment: SolanaCommitment
   readonly #feePayer: SolanaKey | null
   readonly #search: SvmSearch
+  /** The hash that names the node's chain; null until it was asked for. */
+  #genesis: string | null = null
 
   constructor({ rpcUrl, commitment, feePayer, searchedTransactions }: SvmPaymentChainOptions) {
     this.#rpc = new SolanaRpc(rpcUrl)
@@ -57,6 +61,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
   /** A blockhash does not reveal its age, so the payment gets the lifetime that the newest blockhash has now. */
   async dated(payment: SvmPayment): Promise<SvmPayment> {
     try {
+      await this.#requireChainOf(payment)
       const { blockHeight } = await this.#epochInfo('processed')
       return { ...payment, lastBlockHeight: blockHeight + blockhashBlocks + expiryMarginBlocks }
     } catch (cause) {
@@ -124,10 +129,41 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     return isOver && (await this.#look(payment, own)) === null ? { state: 'over' } : { state: 'open' }
   }
 
-  async #isOver({ lastBlockHeight }: SvmPayment, head: ChainHead, signature: string): Promise<boolean> {
+  async #isOver(payment: SvmPayment, head: ChainHead, signature: string): Promise<boolean> {
+    const { lastBlockHeight } = payment
     if (lastBlockHeight === null || head.blockHeight <= lastBlockHeight) return false
+    await this.#requireChainOf(payment)
+    await this.#requireBlocksSince(payment, head)
+    if (await this.#mayLandAfter(head, payment)) return false
     const { context } = await this.#statusOf(signature)
     return context.slot >= head.absoluteSlot
+  }
+
+  /** The last height in a row is too low if a node that was behind reported the chain's height when it was claimed. */
+  async #mayLandAfter({ absoluteSlot }: ChainHead, { message }: SvmPayment): Promise<boolean> {
+    const blockhash = readMessage(Buffer.from(message, 'base64'))?.blockhash
+    const { context, value } = await this.#rpc.ask(
+      'isBlockhashValid',
+      [blockhash, { commitment: 'finalized' }],
+      Validity,
+    )
+    return value || context.slot < absoluteSlot
+  }
+
+  /** Every payment is missing on another chain, so a wrong address of the node would end them all. */
+  async #requireChainOf({ option: { network } }: SvmPayment): Promise<void> {
+    this.#genesis ??= await this.#rpc.ask('getGenesisHash', [], z.string())
+    if (this.#genesis.startsWith(network.slice('solana:'.length))) return
+    this.#genesis = null
+    throw new Error('The node serves another chain.')
+  }
+
+  /** A node that has dropped the blocks of the payment reports a transaction in them as missing. */
+  async #requireBlocksSince(payment: SvmPayment, head: ChainHead): Promise<void> {
+    const { firstSlot } = slotsOf(payment, head)
+    if (head.absoluteSlot - firstSlot <= keptSlots) return
+    const kept = await this.#rpc.ask('getFirstAvailableBlock', [], z.number())
+    if (kept > firstSlot) throw new Error('The node does not have the blocks since the payment was claimed.')
   }
 
   /**
