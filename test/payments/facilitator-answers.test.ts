@@ -280,7 +280,7 @@ describe('the operator is warned', () => {
     expect(await ask(list(kind), facilitator => facilitator.problem(option), { ports: { offerProblem } })).toBe(
       'It is wrong.',
     )
-    expect(seen).toEqual([[option, kind]])
+    expect(seen).toEqual([[option, { ...kind, signers: [] }]])
     const away = () => Promise.reject(new Error('away'))
     const ports = { offerProblem: away }
     expect(await ask(list(kind), facilitator => facilitator.problem(option), { ports })).toMatch(

@@ -27,6 +27,8 @@ let server: Server
 let url: string
 /** What becomes of the answer to a settlement. */
 let answering: (answer: object) => Promise<object | 'broken'>
+/** What the facilitator says of its networks. */
+let listing: (supported: object) => object
 /** Whether the facilitator settles at all. */
 let settling = true
 let topUps: TopUps
@@ -37,6 +39,7 @@ svmWorldForEachTest(made => {
 })
 beforeEach(async () => {
   answering = async answer => answer
+  listing = supported => supported
   settling = true
   server = await serveStock(world.feePayer)
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -59,7 +62,7 @@ async function serveStock(feePayer: SvmAccount): Promise<Server> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const question = request.url?.split('/').at(-1)
-    if (question === 'supported') return void response.end(JSON.stringify(stock.getSupported()))
+    if (question === 'supported') return void response.end(JSON.stringify(listing(stock.getSupported())))
     const { paymentPayload, paymentRequirements } = JSON.parse(Buffer.concat(chunks).toString())
     if (question === 'verify') {
       return void response.end(JSON.stringify(await stock.verify(paymentPayload, paymentRequirements)))
@@ -190,6 +193,10 @@ test('the operator is warned if the facilitator pays fees from another account',
   expect(await remote.problem(world.option)).toBeNull()
   const other = { ...world.option, extra: { feePayer: account.address } }
   expect(await remote.problem(other)).toMatch(/pays fees from .* and not from .*set feePayer to its account\.$/)
+  // The stock facilitator names one of its accounts at random, and lists them all.
+  listing = supported => ({ ...supported, signers: { 'solana:*': [world.feePayer.address, account.address] } })
+  expect(await remote.problem(other)).toBeNull()
+  listing = supported => supported
   const unopened = { ...world.option, payTo: usdcOnSolana }
   expect(await remote.problem(unopened)).toMatch(/has no account for .*open \w+ by sending/)
   await remote.close()

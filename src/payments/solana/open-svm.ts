@@ -1,5 +1,6 @@
 import type { Clock } from '#contract/time.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
+import { paysFrom } from '#contract/wire/facilitator.ts'
 import { solanaNetwork } from '#contract/wire/networks.ts'
 import { feesPerHourLamports } from '../bounds.ts'
 import { FeeBudget } from '../facilitators/fee-budget.ts'
@@ -46,10 +47,10 @@ export function openRemoteSvmFacilitator(options: RemoteFacilitatorOptions): Rem
     // The fee payer's signature is left empty, whatever the client put there.
     payload: payment => ({ transaction: wireOf(new Uint8Array(signatureBytes), payment) }),
     isTransaction: id => decodeBase58(id, signatureBytes) !== null,
-    async offerProblem(option, { extra }) {
+    async offerProblem(option, kind) {
       const offered = option.extra?.feePayer
-      if (extra?.feePayer === offered) return svmAccountProblem(rpc, option)
-      return `The facilitator pays fees from ${String(extra?.feePayer)} and not from ${String(offered)}; set feePayer to its account.`
+      if (paysFrom(kind, offered)) return svmAccountProblem(rpc, option)
+      return `The facilitator pays fees from ${String(kind.extra?.feePayer)} and not from ${String(offered)}; set feePayer to its account.`
     },
   })
 }

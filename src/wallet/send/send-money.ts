@@ -231,7 +231,8 @@ const dropPlanned = ({ records }: TransferContext, lease: TopUpLease, from: stri
 async function refuseOtherFeePayer({ records }: TransferContext, transfer: Transfer, settler: Settler): Promise<void> {
   const { accepted } = await signedFor(records, transfer.id)
   if (!transfer.network.startsWith('solana:')) return
-  if ((await settler.feePayerOn(transfer.network)) === accepted.extra?.feePayer) return
+  const signed = accepted.extra?.feePayer
+  if ((await settler.feePayerOn(transfer.network, signed)) === signed) return
   throw refusal(
     'payment-open',
     `The transfer ${transfer.id} was signed for another facilitator, ${transfer.settler}.`,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FacilitatorSettlement, facilitatorKinds } from '#contract/wire/facilitator.ts'
+import { FacilitatorSettlement, facilitatorKinds, paysFrom } from '#contract/wire/facilitator.ts'
 import { jsonOf } from '#contract/wire/json.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { x402Version } from '#contract/wire/networks.ts'
@@ -19,10 +19,10 @@ export interface Settler {
   /** The name for the user. */
   readonly shown: string
   /**
-   * Returns who pays the fee on Solana, which is part of what the payer signs; null on other chains. Throws a refusal
-   * if it does not settle on this network.
+   * Returns who pays the fee on Solana, which is part of what the payer signs; null on other chains. A settler with
+   * several accounts returns `signed` if it is one of them. Throws a refusal if it does not settle on this network.
    */
-  feePayerOn(network: string): Promise<string | null>
+  feePayerOn(network: string, signed?: unknown): Promise<string | null>
   /** Never rejects, because the chain decides the outcome. */
   settle(payment: PaymentPayload, option: PaymentOption): Promise<SettlerAnswer>
 }
@@ -52,14 +52,14 @@ export function facilitatorAt(address: string = publicFacilitator): Settler {
   return {
     name: base.href,
     shown: `the facilitator ${host}`,
-    async feePayerOn(network) {
+    async feePayerOn(network, signed) {
       const answer = await ask(base, 'supported', null, facilitatorSupportedMs).catch(() => null)
       const kinds = answer?.status === 200 ? facilitatorKinds(answer.body) : null
       if (!kinds) throw refusal(`The facilitator ${host} did not list the networks that it supports.`)
       const kind = kinds.find(each => each.network === network)
       if (!kind) throw refusal(`The facilitator ${host} does not settle on ${network}.`)
       if (!network.startsWith('solana:')) return null
-      const feePayer = z.string().safeParse(kind.extra?.feePayer)
+      const feePayer = z.string().safeParse(paysFrom(kind, signed) ? signed : kind.extra?.feePayer)
       if (feePayer.success) return feePayer.data
       throw refusal(`The facilitator ${host} does not name the account that pays fees on Solana.`)
     },

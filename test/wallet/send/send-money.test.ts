@@ -45,8 +45,8 @@ async function evmUsdcOf(address: string): Promise<bigint> {
 
 beforeAll(async () => {
   ;[evm, svm] = await Promise.all([startTestChain(), startSvmChain()])
-  const feePayer = await newSvmAccount()
-  svm.node.airdrop(feePayer.signer.address, 10_000_000_000n)
+  const feePayers = [await newSvmAccount(), await newSvmAccount()]
+  for (const { signer } of feePayers) svm.node.airdrop(signer.address, 10_000_000_000n)
   worlds.Base = {
     nodes: { eip155: evm.url },
     facilitator: await stockEvm(evm),
@@ -60,7 +60,7 @@ beforeAll(async () => {
   }
   worlds.Solana = {
     nodes: { solana: svm.url },
-    facilitator: await stockSvm(svm, feePayer),
+    facilitator: await stockSvm(svm, ...feePayers),
     async fundedKey() {
       const { address, secretKey } = await newSvmAccount()
       await svm.mint(address, 12_000_000n)

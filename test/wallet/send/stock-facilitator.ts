@@ -33,9 +33,21 @@ export async function stockEvm(chain: TestChain): Promise<FacilitatorServer> {
   return serve(new x402Facilitator().register('eip155:8453', new ExactEvmScheme(signer)), `0x${'ab'.repeat(32)}`)
 }
 
-export async function stockSvm(chain: SvmChain, feePayer: SvmAccount): Promise<FacilitatorServer> {
-  const signer = toFacilitatorSvmSigner(feePayer.signer, { defaultRpcUrl: chain.url })
-  return serve(new x402Facilitator().register(solanaNetwork, new ExactSvmScheme(signer)), '2'.repeat(88))
+/** Pays fees from each of these accounts, and names the next one whenever it is asked. */
+export async function stockSvm(chain: SvmChain, ...feePayers: SvmAccount[]): Promise<FacilitatorServer> {
+  const signers = feePayers.map(({ signer }) => toFacilitatorSvmSigner(signer, { defaultRpcUrl: chain.url }))
+  const addresses = signers.flatMap(signer => signer.getAddresses())
+  const [first] = signers
+  if (!first) throw new Error('A facilitator needs an account.')
+  const scheme = new ExactSvmScheme({
+    ...first,
+    getAddresses: () => addresses,
+    signTransaction: (transaction, feePayer, network) =>
+      (signers[addresses.indexOf(feePayer)] ?? first).signTransaction(transaction, feePayer, network),
+  })
+  let turn = 0
+  scheme.getExtra = () => ({ feePayer: addresses[turn++ % addresses.length] })
+  return serve(new x402Facilitator().register(solanaNetwork, scheme), '2'.repeat(88))
 }
 
 /** The reference facilitator behind the questions of its protocol. */
