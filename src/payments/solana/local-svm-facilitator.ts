@@ -15,11 +15,11 @@ import {
 } from '../bounds.ts'
 import { type FeeBudget, OneAtATime } from '../facilitators/fee-budget.ts'
 import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from '../facilitators/rail.ts'
-import { ChainUnavailable, type PaymentReason } from '../payment/payment.ts'
 import { addressOf, isSignedBy, type SolanaKey, tokenAccountOf, tokenProgram } from './solana-key.ts'
-import { readMessage, readTransfer, type SvmTransfer, wireOf } from './solana-message.ts'
+import { type SvmTransfer, wireOf } from './solana-message.ts'
 import { SolanaRefusal, SolanaRpc } from './solana-node.ts'
 import type { SvmPayment } from './svm-rail.ts'
+import { messageOf, refusalOf, simulatedRefusal, transferOf } from './svm-refusal.ts'
 
 export interface LocalSvmFacilitatorOptions {
   /** CAIP-2. */
@@ -32,8 +32,6 @@ export interface LocalSvmFacilitatorOptions {
   patienceMs?: number
 }
 
-const Simulated = z.object({ value: z.object({ err: z.unknown() }) })
-const Accounts = z.object({ value: z.array(z.object({}).nullable()) })
 const Refused = z.object({ err: z.unknown() })
 const Statuses = z.object({ value: z.array(z.unknown()) })
 
@@ -87,8 +85,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     }
     // The row may be older than the key.
     if (payment.feePayer !== this.#feePayer.address) return { valid: false, reason: 'wrong_fee_payer' }
-    const error = await this.#simulate(payment)
-    const refusal = error === null ? null : await this.#judge(refusalOfError(error), payment)
+    const refusal = await simulatedRefusal(this.#rpc, payment)
     if (refusal?.by === 'payment') return { valid: false, reason: refusal.reason }
     if (refusal || this.#fees.left < feeOf(transferOf(payment))) throw new SettlementPaused(paused)
     return { valid: true }
@@ -108,31 +105,6 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     const outcome = await this.#sends.run(() => this.#send(wire, transaction, payment))
     if (outcome.state !== 'sent') return outcome
     return (await this.#isInBlock(transaction, wire)) ? { state: 'settled', transaction } : outcome
-  }
-
-  async #simulate(payment: SvmPayment): Promise<unknown> {
-    // Signed by the payer alone: until the payment is claimed, no node gets a transaction that could be executed.
-    const wire = wireOf(new Uint8Array(64), payment)
-    const config = { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: false, commitment: 'processed' }
-    try {
-      return (await this.#rpc.ask('simulateTransaction', [wire, config], Simulated)).value.err
-    } catch (cause) {
-      throw new ChainUnavailable('The payment could not be checked against the chain.', { cause })
-    }
-  }
-
-  /** The error does not say which account a program refused, so both are checked. */
-  async #judge(refusal: SvmRefusal, payment: SvmPayment): Promise<Exclude<SvmRefusal, { by: 'program' }>> {
-    if (refusal.by !== 'program') return refusal
-    const { source, destination } = transferOf(payment)
-    try {
-      const config = { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, commitment: 'processed' }
-      const { value } = await this.#rpc.ask('getMultipleAccounts', [[source, destination], config], Accounts)
-      if (value[1] === null) return { by: 'us', why: 'The payee has no token account on Solana; open one.' }
-      return { by: 'payment', reason: value[0] === null ? 'insufficient_funds' : 'simulation_failed' }
-    } catch (cause) {
-      throw new ChainUnavailable('The payment could not be checked against the chain.', { cause })
-    }
   }
 
   async #send(wire: string, transaction: string, payment: SvmPayment): Promise<Settlement> {
@@ -155,7 +127,7 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   }
 
   async #refused(error: unknown, payment: SvmPayment): Promise<Settlement> {
-    const refusal = await this.#judge(refusalOfError(error), payment)
+    const refusal = await refusalOf(error, this.#rpc, payment)
     return refusal.by === 'us' ? { state: 'unsent', why: refusal.why } : { state: 'refused', reason: refusal.reason }
   }
 
@@ -175,46 +147,9 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
   }
 }
 
-const messageOf = ({ message }: SvmPayment): Uint8Array => Buffer.from(message, 'base64')
-
-function transferOf(payment: SvmPayment): SvmTransfer {
-  const message = readMessage(messageOf(payment))
-  if (!message) throw new Error('The stored message cannot be read.')
-  return readTransfer(message)
-}
-
 /** Two signatures, plus the payer's priority fee. */
 const feeOf = ({ computeUnits, microLamportsPerUnit }: SvmTransfer): bigint =>
   2n * lamportsPerSignature + (BigInt(computeUnits) * microLamportsPerUnit + 999_999n) / 1_000_000n
-
-/** What a chain's error says about a transaction that was not executed. */
-export type SvmRefusal =
-  | { by: 'payment'; reason: PaymentReason }
-  /** Our fee payer or our account is at fault; for the operator. */
-  | { by: 'us'; why: string }
-  /** A program refused it; either side may be at fault. */
-  | { by: 'program' }
-
-/** The fee payer is unknown to the chain, has too little, or cannot pay fees. */
-const feeErrors = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee']
-
-/** `Custom(1)` of the token program, the only program in a payment besides a memo. */
-const InsufficientTokens = z.object({
-  InstructionError: z.tuple([z.number(), z.object({ Custom: z.literal(1) })]),
-})
-
-export function refusalOfError(error: unknown): SvmRefusal {
-  if (error === 'BlockhashNotFound') return { by: 'payment', reason: 'expired' }
-  if (error === 'AlreadyProcessed') return { by: 'payment', reason: 'nonce_used' }
-  if (feeErrors.includes(String(error)) || isRentOf(error)) return { by: 'us', why: poorFeePayer }
-  if (InsufficientTokens.safeParse(error).success) return { by: 'payment', reason: 'insufficient_funds' }
-  return { by: 'program' }
-}
-
-const poorFeePayer = 'The account that pays fees on Solana has too little SOL; send it some.'
-
-const isRentOf = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'InsufficientFundsForRent' in error
 
 const Account = z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) })
 const MintAndPayee = z.object({ value: z.array(Account.nullable()).length(2) })
