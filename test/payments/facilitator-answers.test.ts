@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
+import { SettlementPaused } from '#payments/facilitators/rail.ts'
 import {
   FacilitatorHttp,
   type FacilitatorRequest,
@@ -54,6 +55,7 @@ const rail: RemoteRail<EvmPayment> = {
   signatureProblem: async () => null,
   payload: ({ signature }) => ({ signature }),
   isTransaction: id => /^0x[0-9a-f]{2}$/.test(id),
+  chainRefusal: async () => null,
   offerProblem: async () => null,
 }
 
@@ -83,10 +85,16 @@ async function ask<Answer>(
   }
 }
 
+const noTransaction = 'a settlement without its transaction'
+
 describe('a settlement', () => {
   const settled = (body: object, status = 200) => ({ status, body })
   const unsent = (why: string) => ({ state: 'unsent', why })
   const doubtful = (word: string) => ({ state: 'doubtful', why: `The facilitator reports ${word}.` })
+  const strange = (status: string) => ({
+    state: 'doubtful',
+    why: `The facilitator answered ${status}, which cannot be read.`,
+  })
   const failed = (errorReason?: unknown, transaction?: unknown) => settled({ success: false, errorReason, transaction })
   const turnedAway = (status: number, advice: string): [number, object, object] => [
     status,
@@ -94,7 +102,7 @@ describe('a settlement', () => {
     unsent(`The facilitator answered ${status}: ${advice}.`),
   ]
 
-  const rows: [rule: string, said: typeof says, settlement: object | null][] = [
+  const rows: [rule: string, said: typeof says, settlement: object][] = [
     [
       'with a transaction is one',
       settled({ success: true, transaction: '0xab' }),
@@ -105,8 +113,12 @@ describe('a settlement', () => {
       settled({ success: true, transaction: '0xab' }, 500),
       { state: 'settled', transaction: '0xab' },
     ],
-    ['without a transaction says nothing', settled({ success: true, transaction: '' }), null],
-    ['with a transaction of another chain says nothing', settled({ success: true, transaction: 'abc' }), null],
+    ['without a transaction is doubtful', settled({ success: true, transaction: '' }), doubtful(noTransaction)],
+    [
+      'with a transaction of another chain is doubtful',
+      settled({ success: true, transaction: 'abc' }),
+      doubtful(noTransaction),
+    ],
     ['that is pending is on its way', failed('settlement_pending', '0xab'), { state: 'sent', transaction: '0xab' }],
     ['that is pending without a transaction is doubtful', failed('settlement_pending'), doubtful('settlement_pending')],
     ['that failed with a transaction is doubtful', failed('invalid_payload', '0xab'), doubtful('invalid_payload')],
@@ -115,16 +127,16 @@ describe('a settlement', () => {
     ['that failed in a sentence is doubtful', failed('pay me first'), doubtful('that it failed')],
     ['that failed in eighty characters is doubtful', failed('x'.repeat(80)), doubtful('x'.repeat(80))],
     ['that failed in one more is doubtful', failed('x'.repeat(81)), doubtful('that it failed')],
-    ['of other members says nothing', settled({ ok: true }), null],
-    ['of no JSON says nothing', { status: 200, text: '<html>' }, null],
-    ['of a fault says nothing', settled({}, 500), null],
-    ['of 299 says nothing', settled({}, 299), null],
-    ['of 400 says nothing', settled({}, 400), null],
+    ['of other members is doubtful', settled({ ok: true }), strange('200')],
+    ['of no JSON is doubtful', { status: 200, text: '<html>' }, strange('200')],
+    ['of a fault is doubtful', settled({}, 500), strange('500')],
+    ['of 299 is doubtful', settled({}, 299), strange('299')],
+    ['of 400 is doubtful', settled({}, 400), strange('400')],
+    ['of a fault with a name is doubtful', settled({ errorType: 'bad_gateway' }, 502), strange('502 (bad_gateway)')],
+    ['of a fault in a sentence is doubtful', settled({ errorType: 'pay me' }, 502), strange('502')],
   ]
   test.each(rows)('%s', async (_rule, said, settlement) => {
-    const answer = await ask(said, facilitator => facilitator.settle(payment))
-    if (settlement) expect(answer).toEqual(settlement)
-    else expect(answer).toMatchObject({ message: 'The facilitator’s answer cannot be read.' })
+    expect(await ask(said, facilitator => facilitator.settle(payment))).toEqual(settlement)
   })
 
   test.each([
@@ -154,7 +166,9 @@ describe('a settlement', () => {
       throw new Error('a secret')
     }
     expect(await ask({ status: 200 }, settle, { headers })).toEqual(
-      unsent(`The facilitator at ${host} cannot be reached.`),
+      unsent(
+        `The facilitator at ${host} was not asked, because its headers could not be created; check their function.`,
+      ),
     )
     expect(await ask({ status: 200 }, settle, { headers: () => ({ 'a name': 'x' }) })).toMatchObject({
       state: 'unsent',
@@ -175,6 +189,8 @@ describe('a settlement', () => {
 describe('a verdict', () => {
   const invalid = (invalidReason?: unknown) => ({ status: 200, body: { isValid: false, invalidReason } })
   const refused = (reason: string) => ({ valid: false, reason })
+  const vague = (reason: string, word: string) => ({ ...refused(reason), why: `The facilitator reports ${word}.` })
+  const simulated = (word: string) => vague('simulation_failed', word)
   const rows: [rule: string, said: typeof says, verdict: object | null][] = [
     ['that it is good', { status: 200, body: { isValid: true } }, { valid: true }],
     ['that it is good, and why not', { status: 200, body: { isValid: true, invalidReason: 'x' } }, { valid: true }],
@@ -188,10 +204,16 @@ describe('a verdict', () => {
     ['of a used nonce', invalid('invalid_exact_evm_nonce_already_used'), refused('nonce_used')],
     ['of its end', invalid('invalid_exact_evm_payload_authorization_valid_before'), refused('expired')],
     ['of its beginning', invalid('invalid_exact_evm_payload_authorization_valid_after'), refused('not_yet_valid')],
-    ['of a simulation', invalid('invalid_exact_evm_transaction_simulation_failed'), refused('simulation_failed')],
-    ['of a state', invalid('invalid_transaction_state'), refused('simulation_failed')],
-    ['of an unknown word', invalid('blocked'), refused('facilitator_refused')],
-    ['of the name of what every object has', invalid('constructor'), refused('facilitator_refused')],
+    [
+      'of a simulation',
+      invalid('invalid_exact_evm_transaction_simulation_failed'),
+      simulated('invalid_exact_evm_transaction_simulation_failed'),
+    ],
+    ['of a simulation on Solana', invalid('a_simulation_failed'), simulated('a_simulation_failed')],
+    ['of a state', invalid('invalid_transaction_state'), simulated('invalid_transaction_state')],
+    ['of an unknown word', invalid('blocked'), vague('facilitator_refused', 'blocked')],
+    ['of an unknown sentence', invalid('pay me first'), vague('facilitator_refused', 'that it failed')],
+    ['of the name of what every object has', invalid('constructor'), vague('facilitator_refused', 'constructor')],
     ['of no reason', invalid(null), null],
     ['of an empty reason', invalid(''), null],
     ['of a reason that is not text', invalid(7), null],
@@ -207,6 +229,46 @@ describe('a verdict', () => {
     const answer = await ask(said, facilitator => facilitator.verify(payment))
     if (verdict) expect(answer).toEqual(verdict)
     else expect(answer).toBeInstanceOf(ChainUnavailable)
+  })
+
+  const ours: [rule: string, said: typeof says, why: string][] = [
+    ...[
+      'invalid_payment_requirements',
+      'invalid_network',
+      'invalid_x402_version',
+      'invalid_exact_evm_token_name_mismatch',
+      'invalid_exact_evm_missing_eip712_domain',
+      'fee_payer_not_managed_by_facilitator',
+      'invalid_exact_evm_payload_authorization_to_address_kyt',
+    ].map((word): [string, typeof says, string] => [word, invalid(word), `The facilitator reports ${word}.`]),
+    ['401', { status: 401, body: {} }, 'The facilitator answered 401: check the credentials that it is sent.'],
+    ['429', { status: 429, text: 'slower' }, 'The facilitator answered 429: its rate limit is reached.'],
+    [
+      '400',
+      { status: 400, body: { errorType: 'invalid_request', errorMessage: 'x' } },
+      'The facilitator answered 400 (invalid_request), which cannot be read.',
+    ],
+  ]
+  test.each(ours)(
+    'of what is not the payer’s fault pauses settling, and the operator learns why: %s',
+    async (_rule, said, why) => {
+      const answer = await ask(said, facilitator => facilitator.verify(payment))
+      expect(answer).toBeInstanceOf(SettlementPaused)
+      expect(answer).toMatchObject({ why })
+    },
+  )
+
+  test('in other words is explained by the chain, if the chain refuses too', async () => {
+    const chainRefusal = async () => 'nonce_used' as const
+    const verify = (facilitator: RemoteFacilitator<EvmPayment>) => facilitator.verify(payment)
+    expect(await ask(invalid('blocked'), verify, { ports: { chainRefusal } })).toEqual(refused('nonce_used'))
+    expect(await ask(invalid('insufficient_funds'), verify, { ports: { chainRefusal } })).toEqual(
+      refused('insufficient_funds'),
+    )
+    const away = () => Promise.reject(new Error('away'))
+    expect(await ask(invalid('blocked'), verify, { ports: { chainRefusal: away } })).toEqual(
+      vague('facilitator_refused', 'blocked'),
+    )
   })
 
   test('is not asked for where the signature is wrong', async () => {

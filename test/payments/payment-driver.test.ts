@@ -214,7 +214,7 @@ describe('of a payment that was settled', () => {
     [
       'a refusal is not a proof',
       { settlement: { state: 'doubtful', why: 'so' }, seen: [landed] },
-      'The facilitator reports a refusal; checking the chain.',
+      'The facilitator does not report a settlement; checking the chain.',
     ],
   ]
   test.each(words)('the operator is warned if %s', async (_rule, told, message) => {
@@ -227,6 +227,11 @@ describe('of a payment that was settled', () => {
     [
       'why its facilitator calls it bad',
       { settlement: { state: 'doubtful', why: 'so' }, seen: [landed] },
+      { why: 'so' },
+    ],
+    [
+      'why a payment was refused',
+      { verdict: { valid: false, reason: 'facilitator_refused', why: 'so' } },
       { why: 'so' },
     ],
     [

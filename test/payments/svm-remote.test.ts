@@ -14,7 +14,7 @@ import type { TopUps } from '#payments/top-ups/top-up.ts'
 import { openService, type SolanaPaymentSettings } from '#service/index.ts'
 import { canarySecret } from '../canary/canaries.ts'
 import { testOption } from '../service/open-service.ts'
-import type { SvmAccount, SvmChain } from './svm-chain.ts'
+import { newSvmAccount, type SvmAccount, type SvmChain } from './svm-chain.ts'
 import { expectPaid, force, sendTo, statesOf } from './svm-paying.ts'
 import { craft } from './svm-transactions.ts'
 import { creditOf, type SvmWorld, signSvm, svmPayer } from './svm-world.ts'
@@ -100,10 +100,31 @@ test('X4: the transaction of another payment is not taken for this one', async (
   expect(await creditOf(world, account.address)).toBe(5_000_000n)
 })
 
-test('a payer who cannot pay is refused because of the facilitator’s answer, and nothing is stored', async () => {
-  const poor = await svmPayer(world, 1n)
-  await expect(sendTo(topUps, await craft(world, poor))).rejects.toMatchObject({ status: 400 })
+/** The stock facilitator has one word for all of these. */
+const refusals: [rule: string, reason: string, spoilt: () => Promise<object>][] = [
+  ['who cannot pay', 'insufficient_funds', async () => craft(world, await svmPayer(world, 1n))],
+  ['who has no account of the token', 'insufficient_funds', async () => craft(world, await newSvmAccount())],
+  [
+    'who took too long',
+    'simulation_failed',
+    async () => {
+      const payment = await craft(world, account)
+      chain.node.slots.advance(151)
+      return payment
+    },
+  ],
+]
+test.each(refusals)('a payer %s is told: %s, and nothing is stored', async (_rule, reason, spoilt) => {
+  const answer = sendTo(topUps, await spoilt())
+  await expect(answer).rejects.toMatchObject({ status: 400, body: { details: { reason } } })
   expect(await statesOf(world)).toEqual([])
+})
+
+test('3: a payment that has landed already is credited, though the facilitator refuses it', async () => {
+  const payment = await signSvm(world, account)
+  force(world, payment)
+  await sendTo(topUps, payment)
+  await expectPaid(world, account, 1)
 })
 
 /** The payer's token account is named by so many more transactions. */

@@ -38,6 +38,20 @@ interface Head {
   timestamp: bigint
 }
 
+/** Whether the nonce of a payment was used or cancelled, as of a block or now. */
+export const isNonceUsed = (
+  client: Pick<PublicClient, 'readContract'>,
+  { option, authorization }: EvmPayment,
+  blockNumber?: bigint,
+): Promise<boolean> =>
+  client.readContract({
+    address: option.asset as Hex,
+    abi: authorizationState,
+    functionName: 'authorizationState',
+    args: [authorization.from as Hex, authorization.nonce as Hex],
+    ...(blockNumber === undefined ? {} : { blockNumber }),
+  })
+
 export interface EvmPaymentChainOptions {
   rpcUrl: string
   /**
@@ -108,13 +122,7 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
    */
   async #findNonce(payment: EvmPayment): Promise<OnChain> {
     const block = await this.#client.getBlock({ blockTag: 'latest' })
-    const isUsed = await this.#client.readContract({
-      address: payment.option.asset as Hex,
-      abi: authorizationState,
-      functionName: 'authorizationState',
-      args: [payment.authorization.from as Hex, payment.authorization.nonce as Hex],
-      blockNumber: block.number,
-    })
+    const isUsed = await isNonceUsed(this.#client, payment, block.number)
     if (!isUsed) return { state: 'open', chainTimeSeconds: await this.#lastingTime(block) }
     return this.#searchBackwards(payment, block)
   }

@@ -7,7 +7,7 @@ import {
   type RemoteFacilitatorOptions,
 } from '../facilitators/remote-facilitator.ts'
 import { EvmSignatures, offerProblem } from './evm-checks.ts'
-import { openEvmPaymentChain } from './evm-payment-chain.ts'
+import { isNonceUsed, openEvmPaymentChain } from './evm-payment-chain.ts'
 import type { EvmPayment, EvmPaymentSettings } from './evm-rail.ts'
 import { openLocalFacilitator } from './local-facilitator.ts'
 
@@ -60,6 +60,7 @@ export async function openRemoteEvmFacilitator(
     signatureProblem: payment => signatures.problem(payment),
     payload: ({ signature, authorization }) => ({ signature, authorization }),
     isTransaction: id => /^0x[0-9a-f]{64}$/i.test(id),
+    chainRefusal: async payment => ((await isNonceUsed(client, payment)) ? 'nonce_used' : null),
     offerProblem: option => offerProblem(client, option),
   })
 }

@@ -79,7 +79,8 @@ export interface Facilitator<Payment extends SignedPayment = SignedPayment> {
   close?(): Promise<void>
 }
 
-export type Verdict = { valid: true } | { valid: false; reason: PaymentReason }
+/** `why` is for the operator, if the reason alone does not explain the refusal. */
+export type Verdict = { valid: true } | { valid: false; reason: PaymentReason; why?: string }
 
 export type Settlement =
   /** What the facilitator reports; the chain decides. */
@@ -93,7 +94,16 @@ export type Settlement =
   /** Nothing moved and nothing is in flight; the payment is not at fault. `why` is for the operator. */
   | { state: 'unsent'; why: string }
 
-/** A good payment cannot be settled for a while; nothing was taken. `message` is one sentence for the payer. */
+/**
+ * A good payment cannot be settled for a while; nothing was taken. `message` is one sentence for the payer, and `why` one
+ * for the operator.
+ */
 export class SettlementPaused extends Error {
   override readonly name = 'SettlementPaused'
+  readonly why: string | null
+
+  constructor(message: string, why: string | null = null) {
+    super(message)
+    this.why = why
+  }
 }

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici'
+import { z } from 'zod'
 import {
   type FacilitatorKind,
   FacilitatorSettlement,
@@ -19,7 +20,7 @@ import {
   facilitatorVerifyMs,
 } from '../bounds.ts'
 import { ChainUnavailable, type PaymentReason, type SignedPayment } from '../payment/payment.ts'
-import type { Facilitator, Settlement, Verdict } from './rail.ts'
+import { type Facilitator, type Settlement, SettlementPaused, type Verdict } from './rail.ts'
 
 export type FacilitatorAction = 'verify' | 'settle' | 'supported'
 
@@ -59,7 +60,7 @@ interface FacilitatorAnswer {
   body: unknown
 }
 
-/** The request certainly did not reach the facilitator. */
+/** The request certainly did not reach the facilitator; `message` continues a sentence that names it. */
 class FacilitatorUnreached extends Error {
   override readonly name = 'FacilitatorUnreached'
 }
@@ -119,7 +120,7 @@ export class FacilitatorHttp {
       return await this.#headers(asked)
     } catch {
       // The message of any failure there may contain a secret.
-      throw new FacilitatorUnreached('The headers for the facilitator could not be created.')
+      throw new FacilitatorUnreached('was not asked, because its headers could not be created; check their function.')
     }
   }
 }
@@ -149,7 +150,7 @@ async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
 function unreachedOr(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return unreachable.has(code) || code === 'UND_ERR_INVALID_ARG'
-    ? new FacilitatorUnreached('The facilitator cannot be reached.', { cause: error })
+    ? new FacilitatorUnreached('cannot be reached.', { cause: error })
     : error
 }
 
@@ -165,6 +166,8 @@ export interface RemoteRail<Payment extends SignedPayment> {
   /** The `payload` on the wire, with exactly its members. */
   payload(payment: Payment): object
   isTransaction(id: string): boolean
+  /** Returns why the chain itself refuses the payment; null if it does not. Rejects if the node does not answer. */
+  chainRefusal(payment: Payment): Promise<PaymentReason | null>
   /**
    * Returns what is wrong with the option itself, as a sentence; `kind` is what the facilitator reports about its
    * network.
@@ -206,21 +209,33 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
     const reason = await this.#rail.signatureProblem(payment)
     if (reason) return { valid: false, reason }
     const verdict = readVerdict(await this.#askToVerify(payment))
-    if (verdict.says === 'valid') return { valid: true }
-    if (verdict.says === 'refused') return { valid: false, reason: verdict.reason }
-    throw new ChainUnavailable('The facilitator did not say whether the payment is valid.')
+    switch (verdict.says) {
+      case 'valid':
+        return { valid: true }
+      case 'refused':
+        return this.#explained(payment, verdict)
+      case 'our fault':
+        throw new SettlementPaused('The facilitator of this service accepts no payments at the moment.', verdict.why)
+      default:
+        throw new ChainUnavailable('The facilitator did not say whether the payment is valid.')
+    }
   }
 
-  /** Rejects if its answer cannot be read: the payment may be in flight. */
+  /** Each facilitator has words of its own, so the chain is asked too: money may even have arrived already. */
+  async #explained(payment: Payment, { reason, why }: RemoteRefusal): Promise<Verdict> {
+    if (reason !== 'facilitator_refused' && reason !== 'simulation_failed') return { valid: false, reason }
+    const known = await this.#rail.chainRefusal(payment).catch(() => null)
+    return known ? { valid: false, reason: known } : { valid: false, reason, why }
+  }
+
+  /** Rejects if there is no answer: the payment may be in flight. */
   async settle(payment: Payment): Promise<Settlement> {
     try {
       const answer = await this.#http.ask('settle', this.#terms(payment))
-      const settlement = readSettlement(answer, id => this.#rail.isTransaction(id))
-      if (!settlement) throw new Error('The facilitator’s answer cannot be read.')
-      return settlement
+      return readSettlement(answer, id => this.#rail.isTransaction(id))
     } catch (error) {
       if (!(error instanceof FacilitatorUnreached)) throw error
-      return { state: 'unsent', why: `The facilitator at ${this.#http.host} cannot be reached.` }
+      return { state: 'unsent', why: `The facilitator at ${this.#http.host} ${error.message}` }
     }
   }
 
@@ -254,26 +269,44 @@ const reasons: Readonly<Record<string, PaymentReason>> = {
   invalid_exact_evm_nonce_already_used: 'nonce_used',
   invalid_exact_evm_payload_authorization_valid_before: 'expired',
   invalid_exact_evm_payload_authorization_valid_after: 'not_yet_valid',
-  invalid_exact_evm_transaction_simulation_failed: 'simulation_failed',
   invalid_transaction_state: 'simulation_failed',
+}
+
+interface RemoteRefusal {
+  says: 'refused'
+  reason: PaymentReason
+  why: string
 }
 
 type RemoteVerdict =
   | { says: 'valid' }
-  | { says: 'refused'; reason: PaymentReason }
+  | RemoteRefusal
+  /** No payment would be accepted; `why` is for the operator. */
+  | { says: 'our fault'; why: string }
   /** The facilitator could not tell, or reports a wrong signature, which we check ourselves. */
   | { says: 'nothing' }
 
-function readVerdict({ body }: FacilitatorAnswer): RemoteVerdict {
-  const parsed = FacilitatorVerdict.safeParse(body)
-  if (!parsed.success) return { says: 'nothing' }
+/** Words for what is not the payer's: the terms, which it gets from us, and its own accounts. */
+const ourTerms =
+  /requirements|network|scheme|version|domain|token_name|not_supported|unsupported|not_managed|missing_fee_payer|to_address_kyt/i
+
+function readVerdict(answer: FacilitatorAnswer): RemoteVerdict {
+  const parsed = FacilitatorVerdict.safeParse(answer.body)
+  if (!parsed.success) {
+    const isRefused = answer.status >= 300 && answer.status < 500
+    return isRefused ? { says: 'our fault', why: turnedAwayBy(answer) ?? strangeAnswer(answer) } : { says: 'nothing' }
+  }
   if (parsed.data.isValid) return { says: 'valid' }
   const word = parsed.data.invalidReason ?? ''
   if (word === '' || /unexpected|signature|internal|timeout|unavailable/i.test(word)) return { says: 'nothing' }
-  return {
-    says: 'refused',
-    reason: Object.hasOwn(reasons, word) ? (reasons[word] as PaymentReason) : 'facilitator_refused',
-  }
+  const why = `The facilitator reports ${wordOf(word)}.`
+  if (ourTerms.test(word)) return { says: 'our fault', why }
+  return { says: 'refused', reason: reasonOf(word), why }
+}
+
+function reasonOf(word: string): PaymentReason {
+  if (Object.hasOwn(reasons, word)) return reasons[word] as PaymentReason
+  return /simulation_failed$/.test(word) ? 'simulation_failed' : 'facilitator_refused'
 }
 
 /** Answers by which the request was not even processed, each with what the operator can do. */
@@ -286,23 +319,38 @@ const turnedAway: Readonly<Record<number, string>> = {
   429: 'its rate limit is reached',
 }
 
-/** Reads its answer to a settlement; null if it cannot be read, in which case anything may have happened. */
-function readSettlement(
-  { status, body }: FacilitatorAnswer,
-  isTransaction: (id: string) => boolean,
-): Settlement | null {
-  const parsed = FacilitatorSettlement.safeParse(body)
+/** Null if the request may have been processed. */
+function turnedAwayBy({ status }: FacilitatorAnswer): string | null {
+  const advice = status >= 300 && status < 400 ? 'it has moved; set its new address' : turnedAway[status]
+  return advice ? `The facilitator answered ${status}: ${advice}.` : null
+}
+
+/** Some facilitators name the kind of a fault. */
+const Fault = z.object({ errorType: z.string() })
+
+function strangeAnswer({ status, body }: FacilitatorAnswer): string {
+  const fault = Fault.safeParse(body)
+  const word = fault.success ? plainWord(fault.data.errorType) : null
+  return `The facilitator answered ${status}${word === null ? '' : ` (${word})`}, which cannot be read.`
+}
+
+/** Reads its answer to a settlement. An answer that cannot be read proves nothing: anything may have happened. */
+function readSettlement(answer: FacilitatorAnswer, isTransaction: (id: string) => boolean): Settlement {
+  const parsed = FacilitatorSettlement.safeParse(answer.body)
   if (!parsed.success) {
-    const advice = status >= 300 && status < 400 ? 'it has moved; set its new address' : turnedAway[status]
-    return advice ? { state: 'unsent', why: `The facilitator answered ${status}: ${advice}.` } : null
+    const why = turnedAwayBy(answer)
+    return why === null ? { state: 'doubtful', why: strangeAnswer(answer) } : { state: 'unsent', why }
   }
   const { success, transaction, errorReason } = parsed.data
   const id = transaction && isTransaction(transaction) ? transaction : null
-  if (success) return id ? { state: 'settled', transaction: id } : null
+  if (success && id) return { state: 'settled', transaction: id }
+  if (success) return { state: 'doubtful', why: 'The facilitator reports a settlement without its transaction.' }
   if (errorReason === 'settlement_pending' && id) return { state: 'sent', transaction: id }
   return { state: 'doubtful', why: `The facilitator reports ${wordOf(errorReason)}.` }
 }
 
 /** An untrusted reason is logged only if it is a single word. */
-const wordOf = (reason: string | null | undefined): string =>
-  reason && /^[\w.:-]{1,80}$/.test(reason) ? reason : 'that it failed'
+const plainWord = (reason: string | null | undefined): string | null =>
+  reason && /^[\w.:-]{1,80}$/.test(reason) ? reason : null
+
+const wordOf = (reason: string | null | undefined): string => plainWord(reason) ?? 'that it failed'

@@ -87,7 +87,8 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     if (payment.feePayer !== this.#feePayer.address) return { valid: false, reason: 'wrong_fee_payer' }
     const refusal = await simulatedRefusal(this.#rpc, payment)
     if (refusal?.by === 'payment') return { valid: false, reason: refusal.reason }
-    if (refusal || this.#fees.left < feeOf(transferOf(payment))) throw new SettlementPaused(paused)
+    if (refusal) throw new SettlementPaused(paused, refusal.why)
+    if (this.#fees.left < feeOf(transferOf(payment))) throw new SettlementPaused(paused, this.#feeProblem())
     return { valid: true }
   }
 

@@ -17,6 +17,7 @@ import { SolanaRpc } from './solana-node.ts'
 import { SvmDrafts } from './svm-draft.ts'
 import { SvmPaymentChain } from './svm-payment-chain.ts'
 import type { SolanaPaymentSettings, SvmPayment } from './svm-rail.ts'
+import { simulatedRefusal } from './svm-refusal.ts'
 
 /** Sends nothing to the network until it is used. Throws a sentence if it is not clear who settles. */
 export function openSvm(settings: SolanaPaymentSettings, clock: Clock): OpenRail<SvmPayment> {
@@ -47,6 +48,11 @@ export function openRemoteSvmFacilitator(options: RemoteFacilitatorOptions): Rem
     // The fee payer's signature is left empty, whatever the client put there.
     payload: payment => ({ transaction: wireOf(new Uint8Array(signatureBytes), payment) }),
     isTransaction: id => decodeBase58(id, signatureBytes) !== null,
+    async chainRefusal(payment) {
+      const refusal = await simulatedRefusal(rpc, payment)
+      // An expired transaction is in no status cache any more, and looking for it would take hundreds of requests.
+      return refusal?.by === 'payment' && refusal.reason !== 'expired' ? refusal.reason : null
+    },
     async offerProblem(option, kind) {
       const offered = option.extra?.feePayer
       if (paysFrom(kind, offered)) return svmAccountProblem(rpc, option)

@@ -57,6 +57,8 @@ export class PaymentDriver {
     if (late && !late.expired) throw late.refusal
     // A late payment is verified too, so that no forged signature enters the ledger as the payer's.
     const verdict = await this.#facilitator.verify(payment)
+    if (!verdict.valid && verdict.why !== undefined)
+      this.#log.warn({ payment: paymentIdOf(payment.key), why: verdict.why }, 'The facilitator refuses a payment.')
     if (verdict.valid && !late) {
       await verified()
       return this.#settleFirst(payment, rejected)
@@ -134,7 +136,7 @@ export class PaymentDriver {
       case 'doubtful':
         this.#log.warn(
           { payment: paymentIdOf(row.key), why: settlement.why },
-          'The facilitator reports a refusal; checking the chain.',
+          'The facilitator does not report a settlement; checking the chain.',
         )
         return this.#awaitLanding(row, { state: 'doubtful', transaction: row.transaction }, waits)
       default:

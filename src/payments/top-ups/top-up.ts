@@ -237,7 +237,8 @@ export class TopUps implements Payments {
     if (error instanceof ServiceError) return error
     const facts = { payment: paymentIdOf(payment.key), failure: failureWords(error) }
     if (error instanceof SettlementPaused) {
-      this.#log.error(facts, 'A payment was refused because settling is paused.')
+      const why = error.why === null ? {} : { why: error.why }
+      this.#log.error({ ...facts, ...why }, 'A payment was refused because settling is paused.')
       return this.#failed(error.message, pausedRetrySeconds)
     }
     if (!(error instanceof ChainUnavailable)) {
