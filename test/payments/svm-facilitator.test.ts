@@ -45,7 +45,14 @@ const facilitatorWith = (perHour = 1_000_000n, patienceMs?: number) => {
   return { fees, facilitator: new LocalSvmFacilitator(parts) }
 }
 const simulated = (err: unknown): Said[] => [{ result: { value: { err } } }]
-const accounts = (...there: boolean[]): Said[] => [{ result: { value: there.map(is => (is ? {} : null)) } }]
+/** Token accounts: whether there is one, or whether it is frozen. */
+type There = boolean | 'frozen'
+const accounts = (...there: There[]): Said[] => [{ result: { value: there.map(is => (is ? tokenAccount(is) : null)) } }]
+function tokenAccount(is: There) {
+  const bytes = Buffer.alloc(165)
+  bytes[108] = is === 'frozen' ? 2 : 1
+  return { data: [bytes.toString('base64'), 'base64'] }
+}
 const instructionError = { InstructionError: [2, { Custom: 9 }] }
 
 describe('a payment is checked', () => {
@@ -68,12 +75,13 @@ describe('a payment is checked', () => {
     expect(await verify()).toBeInstanceOf(ChainUnavailable)
   })
 
-  const refused: [rule: string, err: unknown, there: boolean[] | null, reason: string][] = [
+  const refused: [rule: string, err: unknown, there: There[] | null, reason: string][] = [
     ['whose blockhash is too old', 'BlockhashNotFound', null, 'expired'],
     ['that has landed', 'AlreadyProcessed', null, 'nonce_used'],
     ['of more than its payer has', { InstructionError: [2, { Custom: 1 }] }, null, 'insufficient_funds'],
     ['of a payer without an account', instructionError, [false, true], 'insufficient_funds'],
     ['that the token refuses', instructionError, [true, true], 'simulation_failed'],
+    ['from a frozen account', instructionError, ['frozen', true], 'simulation_failed'],
   ]
   test.each(refused)('one %s is refused', async (_rule, err, there, reason) => {
     says.simulateTransaction = simulated(err)
@@ -86,7 +94,7 @@ describe('a payment is checked', () => {
     says.simulateTransaction = simulated(instructionError)
     says.getMultipleAccounts = accounts(true, true)
     await verify()
-    const config = { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, commitment: 'processed' }
+    const config = { encoding: 'base64', commitment: 'processed' }
     expect(node.asked[1]?.params).toEqual([[made.source, made.payment.destination], config])
   })
 
@@ -98,11 +106,12 @@ describe('a payment is checked', () => {
     expect(node.asked).toEqual([])
   })
 
-  test.each<[string, unknown, boolean[] | null, bigint | undefined, boolean]>([
+  test.each<[string, unknown, There[] | null, bigint | undefined, boolean]>([
     ['the hour’s fees have room for it alone', null, null, fee, false],
     ['the hour’s fees have no room', null, null, fee - 1n, true],
     ['our account has too little', 'InsufficientFundsForFee', null, undefined, true],
     ['our payee has no account', instructionError, [true, false], undefined, true],
+    ['our payee’s account is frozen', instructionError, [true, 'frozen'], undefined, true],
   ])('settling is paused where %s', async (_rule, err, there, perHour, isPaused) => {
     says.simulateTransaction = simulated(err)
     if (there) says.getMultipleAccounts = accounts(...there)
@@ -156,7 +165,7 @@ describe('a payment is settled', () => {
     expect([timesAsked('sendTransaction'), fees.left]).toEqual([1, 1_000_000n - fee])
   })
 
-  const ends: [rule: string, said: Said[], there: boolean[] | null, settlement: object, spent: bigint][] = [
+  const ends: [rule: string, said: Said[], there: There[] | null, settlement: object, spent: bigint][] = [
     [
       'is refused where its time is over',
       refusal('BlockhashNotFound'),
@@ -247,8 +256,9 @@ describe('the operator is warned', () => {
     data[44] = decimals
     return { owner, data: [data.toString('base64'), 'base64'] }
   }
-  const account = (owner = made.payee, program = tokenProgram) => {
+  const account = (owner = made.payee, program = tokenProgram, state = 1) => {
     const data = Buffer.alloc(165)
+    data[108] = state
     data.set(addressOf(owner.address) ?? expect.fail(), 32)
     return { owner: program, data: [data.toString('base64'), 'base64'] }
   }
@@ -280,6 +290,11 @@ describe('the operator is warned', () => {
       /has no account for/,
     ],
     ['that it was given away', { accounts: () => [mint(), account(made.payer)] }, /no longer belongs to/],
+    [
+      'that it is frozen',
+      { accounts: () => [mint(), account(made.payee, tokenProgram, 2)] },
+      /is frozen by the issuer of the token.*set payTo to another/,
+    ],
     ['that there is no SOL', { lamports: 0 }, /has no SOL/],
     ['that there is SOL for nine payments', { lamports: enough - 1 }, /fewer than 10 payments/],
   ]

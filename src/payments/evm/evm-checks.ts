@@ -110,6 +110,14 @@ function isOfTheCode({ BaseError, ExecutionRevertedError }: Viem, error: unknown
 const text = (name: string) =>
   ({ type: 'function', name, stateMutability: 'view', inputs: [], outputs: [{ name: '', type: 'string' }] }) as const
 
+const isBlacklisted = {
+  type: 'function',
+  name: 'isBlacklisted',
+  stateMutability: 'view',
+  inputs: [{ name: '_account', type: 'address' }],
+  outputs: [{ name: '', type: 'bool' }],
+} as const
+
 /**
  * Returns what is wrong with an option offered on an EVM chain, as a sentence for the operator. Rejects if the node
  * does.
@@ -133,5 +141,11 @@ export async function offerProblem(
       return `The token at ${asset} has the ${member} ${JSON.stringify(says)}; set \`payments.evm.token.${member}\` to it, or no signature is valid.`
     }
   }
-  return null
+  // Only USDC and tokens like it have such a list.
+  const isBlocked = await client
+    .readContract({ address: asset as Hex, abi: [isBlacklisted], functionName: 'isBlacklisted', args: [payTo as Hex] })
+    .catch(() => false)
+  return isBlocked
+    ? `The issuer of the token at ${asset} has blocked ${payTo}, so it cannot be paid; set payTo to another address.`
+    : null
 }

@@ -19,7 +19,7 @@ import { addressOf, isSignedBy, type SolanaKey, tokenAccountOf, tokenProgram } f
 import { type SvmTransfer, wireOf } from './solana-message.ts'
 import { SolanaRefusal, SolanaRpc } from './solana-node.ts'
 import type { SvmPayment } from './svm-rail.ts'
-import { messageOf, refusalOf, simulatedRefusal, transferOf } from './svm-refusal.ts'
+import { isFrozen, messageOf, refusalOf, simulatedRefusal, transferOf } from './svm-refusal.ts'
 
 export interface LocalSvmFacilitatorOptions {
   /** CAIP-2. */
@@ -192,9 +192,12 @@ async function accountProblem(rpc: SolanaRpc, asset: string, payTo: string): Pro
     return `${payTo} has no account for ${asset} yet, so it cannot be paid; open ${account} by sending it any amount of the token.`
   }
   // The owner of an account may change while its address stays the same.
-  return encodeBase58(payee.bytes.subarray(32, 64)) === payTo
-    ? null
-    : `The account ${account} no longer belongs to ${payTo}; set payTo to another address.`
+  if (encodeBase58(payee.bytes.subarray(32, 64)) !== payTo) {
+    return `The account ${account} no longer belongs to ${payTo}; set payTo to another address.`
+  }
+  return isFrozen(payee.bytes)
+    ? `The account ${account} of ${payTo} is frozen by the issuer of the token, so it cannot be paid; set payTo to another address.`
+    : null
 }
 
 async function balanceProblem(rpc: SolanaRpc, feePayer: string): Promise<string | null> {

@@ -15,7 +15,8 @@ export type SvmRefusal =
 type JudgedRefusal = Exclude<SvmRefusal, { by: 'program' }>
 
 const Simulated = z.object({ value: z.object({ err: z.unknown() }) })
-const Accounts = z.object({ value: z.array(z.object({}).nullable()) })
+const Account = z.object({ data: z.tuple([z.string(), z.literal('base64')]) })
+const Accounts = z.object({ value: z.array(Account.nullable()).length(2) })
 
 /** Returns why the chain would not execute a payment now; null if it would. Rejects with `ChainUnavailable`. */
 export async function simulatedRefusal(rpc: SolanaRpc, payment: SvmPayment): Promise<JudgedRefusal | null> {
@@ -40,14 +41,22 @@ export async function refusalOf(error: unknown, rpc: SolanaRpc, payment: SvmPaym
   if (refusal.by !== 'program') return refusal
   const { source, destination } = transferOf(payment)
   try {
-    const config = { encoding: 'base64', dataSlice: { offset: 0, length: 0 }, commitment: 'processed' }
+    const config = { encoding: 'base64', commitment: 'processed' }
     const { value } = await rpc.ask('getMultipleAccounts', [[source, destination], config], Accounts)
-    if (value[1] === null) return { by: 'us', why: 'The payee has no token account on Solana; open one.' }
-    return { by: 'payment', reason: value[0] === null ? 'insufficient_funds' : 'simulation_failed' }
+    const [paying, paid] = value
+    if (!paid) return { by: 'us', why: 'The payee has no token account on Solana; open one.' }
+    if (isFrozen(Buffer.from(paid.data[0], 'base64')))
+      return { by: 'us', why: 'The payee’s token account on Solana is frozen; set payTo to another address.' }
+    return { by: 'payment', reason: paying ? 'simulation_failed' : 'insufficient_funds' }
   } catch (cause) {
     throw new ChainUnavailable('The payment could not be checked against the chain.', { cause })
   }
 }
+
+/** Offset of a token account's state, and the state in which its issuer has frozen it. */
+const [stateAt, frozen] = [108, 2]
+
+export const isFrozen = (account: Uint8Array): boolean => account[stateAt] === frozen
 
 /** The fee payer is unknown to the chain, has too little, or cannot pay fees. */
 const feeErrors = ['AccountNotFound', 'InsufficientFundsForFee', 'InvalidAccountForFee']
