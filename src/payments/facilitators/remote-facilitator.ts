@@ -197,7 +197,11 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
     const answer = await this.#http.ask('supported').catch(() => null)
     if (!answer) return `The facilitator at ${host} cannot be reached, so no payment can be settled; check its address.`
     const kinds = readSupported(answer)
-    if (!kinds) return `The facilitator at ${host} did not report what it supports; check its address and credentials.`
+    if (!kinds)
+      return (
+        turnedAwayBy(answer) ??
+        `The facilitator at ${host} did not report what it supports; check its address and credentials.`
+      )
     const kind = kinds.find(({ network }) => network === option.network)
     if (!kind) return `The facilitator at ${host} does not settle on ${option.network}; set another one.`
     return this.#rail
