@@ -325,7 +325,6 @@ describe('the operator is warned', () => {
     ['that it has nothing', list(), otherNetwork],
     ['that it has kinds of its own', list({ ...kind, extra: 7 }), otherNetwork],
     ['that it gives no list', { status: 200, body: { kinds: 7 } }, noList],
-    ['that it fails', { status: 500, body: { kinds: [kind] } }, noList],
     ['that it refuses', { status: 403, body: { kinds: [kind] } }, /answered 403: check the credentials/],
     ['that it is asked too often', { status: 429, text: '' }, /answered 429: its rate limit is reached/],
   ]
