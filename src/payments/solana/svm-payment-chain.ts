@@ -125,8 +125,8 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     if (own !== null && payment.lastBlockHeight === null) return { state: 'open' }
     const head = await this.#epochInfo('finalized')
     const isOver = await this.#isOver(payment, head, own ?? neverSigned)
-    if (own === null) return (await this.#lookAmong(payment, head, isOver)) ?? { state: isOver ? 'over' : 'open' }
-    return isOver && (await this.#look(payment, own)) === null ? { state: 'over' } : { state: 'open' }
+    const state = isOver ? 'over' : 'open'
+    return own === null ? ((await this.#lookAmong(payment, head, isOver)) ?? { state }) : { state }
   }
 
   async #isOver(payment: SvmPayment, head: ChainHead, signature: string): Promise<boolean> {
@@ -135,8 +135,9 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     await this.#requireChainOf(payment)
     await this.#requireBlocksSince(payment, head)
     if (await this.#mayLandAfter(head, payment)) return false
-    const { context } = await this.#statusOf(signature)
-    return context.slot >= head.absoluteSlot
+    // Both in one answer, because the next one may be that of a node that is behind.
+    const { context, value } = await this.#statusOf(signature)
+    return context.slot >= head.absoluteSlot && value[0] === null
   }
 
   /** The last height in a row is too low if a node that was behind reported the chain's height when it was claimed. */
