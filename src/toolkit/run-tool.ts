@@ -4,6 +4,7 @@ import { zeroUsd } from '#contract/money.ts'
 import { type ApprovalRequest, ApprovalRequired } from './approval.ts'
 import { refusedArguments, untrustedNameCharacters } from './bounds.ts'
 import type { Tool } from './define.ts'
+import { readArguments } from './input/read-arguments.ts'
 import type { Shown, ToolContext } from './tool-context.ts'
 import { type FailureFacts, ToolFailure } from './tool-failure.ts'
 import { untrustedId } from './values/untrusted.ts'
@@ -25,9 +26,9 @@ export async function runTool(
   given: unknown,
   makeContext: () => Promise<ToolContext> | ToolContext,
 ): Promise<ToolOutcome> {
-  const parsed = tool.input.safeParse(given ?? {})
-  if (!parsed.success) {
-    const wrong = sayRefusedArguments(tool.input, given, parsed.error.issues)
+  const read = readArguments(tool.input, given)
+  if (read.issues) {
+    const wrong = sayRefusedArguments(tool.input, read.given, read.issues)
     return failed({
       happened: `Invalid arguments for ${tool.name}: ${wrong}`,
       charged: zeroUsd,
@@ -37,10 +38,10 @@ export async function runTool(
   let context: ToolContext | undefined
   try {
     context = await makeContext()
-    const output = tool.output.parse(await tool.run(context, parsed.data))
-    const shows = (await tool.shows?.(output, { context, input: parsed.data })) ?? []
+    const output = tool.output.parse(await tool.run(context, read.data))
+    const shows = (await tool.shows?.(output, { context, input: read.data })) ?? []
     const files = tool.files?.(output) ?? []
-    const jobId = tool.goesOnAs?.(output, parsed.data) ?? null
+    const jobId = tool.goesOnAs?.(output, read.data) ?? null
     return {
       kind: 'done',
       ...{ output, text: tool.say(output), files },
@@ -51,7 +52,7 @@ export async function runTool(
     if (!context) return outcomeOf(error)
     // It loads schemas, and an assistant's start must not wait for them.
     const { explainRefusal } = await import('./input/explain-refusal.ts')
-    return outcomeOf(await explainRefusal(error, { tool, given: parsed.data, context }))
+    return outcomeOf(await explainRefusal(error, { tool, given: read.data, context }))
   }
 }
 

@@ -2,6 +2,7 @@ import { displayUsd, type MicroUsd, zeroUsd } from '#contract/money.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Tool } from '#toolkit/define.ts'
 import { explainRefusal } from '#toolkit/input/explain-refusal.ts'
+import { readArguments } from '#toolkit/input/read-arguments.ts'
 import { sayRefusedArguments } from '#toolkit/run-tool.ts'
 import type { Estimate, ToolContext } from '#toolkit/tool-context.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -34,14 +35,14 @@ export async function estimateCall(
 ): Promise<Estimate> {
   if (!('charged_usd' in tool.output.shape))
     return { what: 'the tool is free', mostMicroUsd: zeroUsd, approval: 'not_needed', because: null }
-  const parsed = tool.input.safeParse(given)
-  if (!parsed.success) throw wrongArguments(tool, given, parsed.error.issues)
+  const read = readArguments(tool.input, given)
+  if (read.issues) throw wrongArguments(tool, read.given, read.issues)
   try {
-    await tool.run(pricingContext(agent, context, worded), parsed.data)
+    await tool.run(pricingContext(agent, context, worded), read.data)
   } catch (error) {
     if (error instanceof ToppedUp) return ofTopUp(agent, error.amountMicroUsd)
     if (error instanceof Priced) return ofCall(agent, error.price)
-    throw ofThatTool(await explainRefusal(error, { tool, given: parsed.data, context }))
+    throw ofThatTool(await explainRefusal(error, { tool, given: read.data, context }))
   }
   throw new Error(`${tool.name} ended without a paid request.`)
 }
