@@ -102,7 +102,14 @@ test.each([
 })
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: spellings of clients
-test.each(['${FAREBOX_API_KEY}', '${env:FAREBOX_API_KEY}', '$FAREBOX_API_KEY'])('%s was not handed through', value => {
+test.each([
+  '${FAREBOX_API_KEY}',
+  '${FAREBOX_API_KEY:-}',
+  '${env:FAREBOX_API_KEY}',
+  '${input:farebox_api_key}',
+  '{env:FAREBOX_API_KEY}',
+  '$FAREBOX_API_KEY',
+])('%s was not handed through', value => {
   expect(readSettings({ FAREBOX_API_KEY: value }).settings.apiKey).toBeUndefined()
 })
 

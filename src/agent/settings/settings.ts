@@ -152,11 +152,14 @@ const unanswered = /^\$\{user_config\.[^{}]*\}$/
 export const notWrittenIn = 'WRITE THE API KEY HERE, OR REMOVE THIS LINE'
 
 /**
- * A variable that a client could not fill in, in any of the three spellings of a placeholder: it should come from the
- * client's own environment, but is not set there.
+ * A variable that a client could not fill in, in any client's spelling of a placeholder: it should come from the
+ * client's own environment, but is not set there, or another client wrote this configuration.
  */
 const isHandedThrough = (name: string, value: string): boolean =>
-  [`\${${name}}`, `\${env:${name}}`, `$${name}`].includes(value)
+  [
+    ...[`\${${name}}`, `\${${name}:-}`, `\${env:${name}}`, `{env:${name}}`, `$${name}`],
+    `\${input:${name.toLowerCase()}}`,
+  ].includes(value)
 
 /**
  * Removes empty values: blank ones, and placeholders that were not filled in. Any other text stays and is validated,
