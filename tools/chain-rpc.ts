@@ -6,6 +6,14 @@ import { againArgument } from '#toolkit/input/arguments.ts'
 import { filesOfText, longText, longTextShape, sayLongText } from '#toolkit/output/long-text.ts'
 import { paidOutput, paidShape, sayPaid } from '#toolkit/output/paid.ts'
 
+/** Some model providers reject a whole listing because of a list whose entries have no type. */
+const anyParameter = z.unknown().meta({
+  anyOf: [
+    ...['string', 'number', 'boolean', 'object'].map(type => ({ type })),
+    { type: 'array', items: { type: 'string' } },
+  ],
+})
+
 export default defineTool({
   name: 'chain_rpc',
   set: 'web',
@@ -17,7 +25,7 @@ export default defineTool({
   input: z.strictObject({
     network: z.string().min(1).max(64).describe('Such as base-mainnet; an error lists the available ones.'),
     method: z.string().min(1).max(128).describe('Such as eth_blockNumber.'),
-    params: z.array(z.unknown()).max(rpcParameters).optional().describe('Parameters of the method, in order.'),
+    params: z.array(anyParameter).max(rpcParameters).optional().describe('Parameters of the method, in order.'),
     again: againArgument,
   }),
   output: z.object({ is_error: z.boolean(), ...longTextShape, ...paidShape }),

@@ -81,6 +81,16 @@ test.for(listing.tools)('every parameter of $name is described, at every depth',
   expect(undescribed(inputSchema as Parameters)).toEqual([])
 })
 
+const untyped = (name: string, schema: Parameters & { type?: string; anyOf?: Parameters[] }): string[] => [
+  ...(schema.type || schema.anyOf ? [] : [name]),
+  ...Object.entries(schema.properties ?? {}).flatMap(([member, value]) => untyped(`${name}.${member}`, value)),
+  ...(schema.items ? untyped(`${name}[]`, schema.items) : []),
+]
+
+test.for(listing.tools)('every parameter of $name has a type, at every depth', ({ name, inputSchema }) => {
+  expect(untyped(name, inputSchema as Parameters)).toEqual([])
+})
+
 test('the whole listing stays within its share of bytes', () => {
   const bytes = Buffer.byteLength(JSON.stringify({ tools: printTools().listing.tools }))
   expect(bytes).toBeLessThanOrEqual((wholeSet.bytes / wholeSet.tools) * defaults.length)
