@@ -10,11 +10,18 @@ export default defineApp('media', {
   script: `
 const shownTypes = /^(image|audio|video)\\/[a-z0-9.+-]+$/
 
+/** Some clients get no link, or one without its type. */
+function addressOf({ path }) {
+  const address = new URL('file:///')
+  address.pathname = path.replaceAll('%', '%25')
+  return address.href
+}
+
 /** Returns the complete file through the host, or the small block of the result; null if neither is available. */
-async function sourceOf(link, result) {
-  const kind = link.mimeType.split('/')[0]
+async function sourceOf(file, uri, result) {
+  const kind = file.mime_type.split('/')[0]
   if (can.serverResources) {
-    const read = await request('resources/read', { uri: link.uri }).catch(() => null)
+    const read = await request('resources/read', { uri }).catch(() => null)
     const content = read?.contents?.[0]
     if (content?.blob && shownTypes.test(content.mimeType)) return 'data:' + content.mimeType + ';base64,' + content.blob
   }
@@ -24,7 +31,7 @@ async function sourceOf(link, result) {
 
 async function figureOf(file, link, result) {
   const caption = element('figcaption', file.path + ' (' + file.mime_type + ', ' + file.bytes + ' bytes)')
-  const source = link && shownTypes.test(link.mimeType) ? await sourceOf(link, result) : null
+  const source = shownTypes.test(file.mime_type) ? await sourceOf(file, link?.uri ?? addressOf(file), result) : null
   if (source === null) return element('figure', paragraph('Open the file to see it.'), caption)
   const tag = { image: 'img', audio: 'audio', video: 'video' }[source.slice(5).split('/')[0]]
   const player = element(tag)

@@ -82,10 +82,10 @@ describe.each(eras)('in the %s era', era => {
   })
 
   test.each([
-    ['a short recording is a block beside its link', 'test', 400_000, ['text', 'audio', 'resource_link']],
-    ['a longer one is linked alone', 'test', 400_001, ['text', 'resource_link']],
-    ['a client that takes no audio has the link', 'claude-code', 1_000, ['text', 'resource_link']],
-    ['a coding agent that plays none has the link', 'codex-mcp-client', 1_000, ['text', 'resource_link']],
+    ['a short recording is a block beside its link', 'mcp-inspector', 400_000, ['text', 'audio', 'resource_link']],
+    ['a longer one is linked alone', 'mcp-inspector', 400_001, ['text', 'resource_link']],
+    ['a client that does not say that it plays audio has the link', 'test', 1_000, ['text', 'resource_link']],
+    ['a program that would send the audio to a model as text gets none', 'mcp', 1_000, ['text']],
   ])('%s', async (_what, name, bytes, kinds) => {
     const spoken = { path: '/home/ann/a.mp3', mimeType: 'audio/mpeg', bytes }
     const { client } = await opened({ era, name, host: fakeHost({ made: [spoken] }).host })
@@ -100,6 +100,7 @@ describe.each(eras)('in the %s era', era => {
     ['test', { images: 4, imagePixels: 512, imageBytes: 100_000 }],
     ['claude-code', { images: 1, imagePixels: 384, imageBytes: 24_000 }],
     ['Claude-Code (nightly)', { images: 1, imagePixels: 384, imageBytes: 24_000 }],
+    ['local-agent-mode-farebox', { images: 1, imagePixels: 384, imageBytes: 24_000 }],
   ])('%s is shown as many images, and as large ones, as it takes', async (name, { images, ...within }) => {
     const made = Array.from({ length: 6 }, (_, index) => ({ ...madeFile, path: `/home/ann/${index}.png` }))
     const { host, seen } = fakeHost({ made })
@@ -112,6 +113,25 @@ describe.each(eras)('in the %s era', era => {
     ).toHaveLength(6)
     expect(seen.previews).toHaveLength(images)
     for (const asked of seen.previews) expect(asked).toMatchObject(within)
+  })
+
+  test.each([
+    ['a client whose views get no result with a link', 'claude-ai'],
+    ['a client that sends links to a provider of models', 'mcp'],
+  ])('%s gets none: the text has the path', async (_what, name) => {
+    const { client } = await opened({ era, name, host: fakeHost().host })
+    const result = await client.callTool({ name: 'image_create', arguments: { model: 'm', prompt: 'A kite.' } })
+    expect(result.content.map(({ type }) => type)).toEqual(['text', 'image'])
+    expect(textOf(result)).toContain(madeFile.path)
+    expect(result.structuredContent).toMatchObject({ files: [{ path: madeFile.path }] })
+  })
+
+  test('a client that sends linked images to the model gets links without their type', async () => {
+    const { client } = await opened({ era, name: 'Visual Studio Code - Insiders', host: fakeHost().host })
+    const images = await client.callTool({ name: 'image_create', arguments: { model: 'm', prompt: 'A kite.' } })
+    const videos = await client.callTool({ name: 'job_wait', arguments: { job_id: 'job_1' } })
+    const links = [images, videos].flatMap(({ content }) => content.filter(({ type }) => type === 'resource_link'))
+    expect(links.map(link => 'mimeType' in link)).toEqual([false, true])
   })
 
   test('the host is made at the first call, once, and closed with the connection', async () => {

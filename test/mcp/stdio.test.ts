@@ -62,6 +62,11 @@ test.each(['2024-10-07', '2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
     send({ id: 2, method: 'tools/list' })
     await answer(2)
     expect(messages().find(({ id }) => id === 2)?.result?.tools).toHaveLength(Object.keys(samples).length)
+    send({ id: 3, method: 'tools/call', params: { name: 'job_wait', arguments: samples.job_wait } })
+    await answer(3)
+    const content = messages().find(({ id }) => id === 3)?.result?.content as { type: string }[] | undefined
+    // Older clients reject a whole result because of a block that their version does not have.
+    expect(content?.map(({ type }) => type)).toEqual(version < '2025-06-18' ? ['text'] : ['text', 'resource_link'])
     child.stdin.end()
     await once(child, 'exit')
   },

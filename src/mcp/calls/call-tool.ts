@@ -16,11 +16,10 @@ import { type AnswerKept, isApproved } from '#toolkit/approval.ts'
 import { approvalsInARow } from '#toolkit/bounds.ts'
 import { type FormValues, isNeeded, type UserForm, withFilled } from '#toolkit/define.ts'
 import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
-import type { MediaBounds } from '#toolkit/tool-context.ts'
 import { type AskedState, argumentsHash, belongsTo, type McpContext } from '../context.ts'
 import { logFault, unlisted } from '../faults.ts'
 import { type Listing, onWire } from '../listing.ts'
-import { mediaBoundsOf } from './client-media.ts'
+import { type ClientMedia, clientName, mediaFor } from './client-media.ts'
 import { asForm, canAsk, formAnswer, formRequest, userAnswer } from './elicitation.ts'
 import { progressOf } from './progress.ts'
 import {
@@ -40,8 +39,9 @@ export function serveTools(server: Server, { tools }: Listing, mcp: McpContext):
   server.setRequestHandler('tools/call', ({ params }, context) => {
     if (!tools.some(tool => tool.name === params.name)) throw unlisted('tool', params.name, tools)
     const declared = server.getClientCapabilities()
-    const shows = mediaBoundsOf(context, server.getClientVersion())
-    const call = { name: params.name, given: params.arguments ?? {}, declared, shows, context }
+    const client = clientName(context, server.getClientVersion())
+    const media = mediaFor(client, server.getNegotiatedProtocolVersion())
+    const call = { name: params.name, given: params.arguments ?? {}, declared, media, context }
     // The SDK sends an extension's results unchanged but has no type for them.
     return mcp.calls.track(callTool(mcp, call)) as Promise<CallToolResult>
   })
@@ -52,8 +52,7 @@ interface ToolCall {
   given: unknown
   /** The capabilities that the client declared when it connected, in older protocols. */
   declared: ClientCapabilities | undefined
-  /** The images and audio that the client shows. */
-  shows: MediaBounds
+  media: ClientMedia
   context: ServerContext
 }
 
@@ -71,7 +70,7 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
     (state && (await recordAnswer(mcp, call, state))) ?? (await run(mcp, call, state?.filled))
   switch (outcome.kind) {
     case 'done':
-      return (await asTask(mcp, call, outcome)) ?? doneResult(outcome)
+      return (await asTask(mcp, call, outcome)) ?? doneResult(outcome, call.media.links)
     case 'failed': {
       const offered = state?.offers ? null : await offerWallet(mcp, call, outcome)
       if (offered) return offered
@@ -184,7 +183,13 @@ async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefin
     const filling = fillIn(tool.userFills, { ...call, before })
     if (filling.kind !== 'given') return filling
     const { given, filled } = filling
-    const invocation = { signal, report: progress.report, whenDelivered, called: { name, given }, shows: call.shows }
+    const invocation = {
+      signal,
+      report: progress.report,
+      whenDelivered,
+      called: { name, given },
+      shows: call.media.shows,
+    }
     const makeContext = async () => (await mcp.host()).context(invocation)
     const outcome = await runTool(tool, given, makeContext)
     // Nothing is written for a cancelled call.

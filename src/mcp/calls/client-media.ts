@@ -1,24 +1,50 @@
 import { CLIENT_INFO_META_KEY, type Implementation, type ServerContext } from '@modelcontextprotocol/server'
 import type { MediaBounds } from '#toolkit/tool-context.ts'
 
-/**
- * The media that a result shows inline. Claude Desktop accepts 1,048,576 characters in one result, base64 included, so
- * these are at most two thirds of that. An image of this size costs a model as much as a few hundred words.
- */
-const usual: MediaBounds = { images: 4, imagePixels: 512, imageBytes: 100_000, audioBytes: 400_000 }
+/** What a client takes beside the text of a result, which has every fact and path. */
+export interface ClientMedia {
+  /** The images and audio that it shows. */
+  shows: MediaBounds
+  /** Links to the saved files: `untyped` leaves out the media type of images. */
+  links: 'all' | 'untyped' | 'none'
+}
 
-/** Clients with lower limits, by the lower-case name that they report. */
-const known: readonly (readonly [startsWith: string, MediaBounds])[] = [
-  // It counts base64 against 25,000 tokens of one result (anthropics/claude-code#9152).
-  ['claude-code', { images: 1, imagePixels: 384, imageBytes: 24_000, audioBytes: 0 }],
-  // Coding agents play no audio, and one that writes unknown blocks as text would fill its context.
-  ...['codex', 'opencode', 'cline', 'copilot', 'zed'].map(name => [name, { ...usual, audioBytes: 0 }] as const),
+/**
+ * Claude Desktop accepts 1,048,576 characters in one result, base64 included, so these images are at most two thirds of
+ * that. An image of this size costs a model as much as a few hundred words. Few clients play audio, and many write it as
+ * base64 into the model's context.
+ */
+const usual: MediaBounds = { images: 4, imagePixels: 512, imageBytes: 100_000, audioBytes: 0 }
+
+/** Claude Code counts base64 against 25,000 tokens of one result (anthropics/claude-code#9152). */
+const small: MediaBounds = { images: 1, imagePixels: 384, imageBytes: 24_000, audioBytes: 0 }
+
+/** Clients that differ, by the lower-case name that they report. */
+const known: readonly (readonly [name: RegExp, Partial<ClientMedia>])[] = [
+  // Claude Desktop runs Claude Code under the second name.
+  [/^(?:claude-code|local-agent-mode)/, { shows: small }],
+  // A view of MCP Apps gets no result that has a link (anthropics/claude-ai-mcp#753).
+  [/^claude-ai/, { links: 'none' }],
+  // It reads a linked image whole and sends it to the model, even one that is too large.
+  [/^visual studio code/, { links: 'untyped' }],
+  // The default of the Python SDK. LangChain sends a link's address to the model's provider, which refuses `file:`.
+  [/^mcp$/, { links: 'none' }],
+  [/^mcp-inspector/, { shows: { ...usual, audioBytes: 400_000 } }],
 ]
 
-/** Uses the client's name in this request, or in older protocols the one from its start. */
-export function mediaBoundsOf({ mcpReq }: ServerContext, declared: Implementation | undefined): MediaBounds {
+/** The first protocol with links. Clients of older ones reject a whole result because of a block that they don't know. */
+const firstWithLinks = '2025-06-18'
+
+/** Returns the name in this request, or in older protocols the one from its start, in lower case. */
+export function clientName({ mcpReq }: ServerContext, declared: Implementation | undefined): string {
   const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {}
   const { name } = (envelope[CLIENT_INFO_META_KEY] as Implementation | undefined) ?? declared ?? { name: '' }
-  const [, bounds] = known.find(([startsWith]) => String(name).toLowerCase().startsWith(startsWith)) ?? []
-  return bounds ?? usual
+  return String(name).toLowerCase()
+}
+
+/** Takes the client's name in lower case, and the protocol version of its connection. */
+export function mediaFor(client: string, version: string = firstWithLinks): ClientMedia {
+  const [, differs] = known.find(([name]) => name.test(client)) ?? []
+  const media: ClientMedia = { shows: usual, links: 'all', ...differs }
+  return version < firstWithLinks ? { ...media, links: 'none' } : media
 }

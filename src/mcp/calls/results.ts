@@ -7,11 +7,15 @@ import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import { type FailureFacts, failureOutput, sayFailure } from '#toolkit/tool-failure.ts'
 import { sayLeft, usd } from '#toolkit/values/amounts.ts'
 import { sayFault } from '../faults.ts'
+import type { ClientMedia } from './client-media.ts'
 
 type Done = Extract<ToolOutcome, { kind: 'done' }>
 
-export const doneResult = ({ output, text, files, shows = [] }: Done): CallToolResult => ({
-  content: [{ type: 'text', text }, ...shows, ...files.map(link)],
+export const doneResult = (
+  { output, text, files, shows = [] }: Done,
+  links: ClientMedia['links'] = 'all',
+): CallToolResult => ({
+  content: [{ type: 'text', text }, ...shows, ...(links === 'none' ? [] : files.map(file => link(file, links)))],
   structuredContent: output,
 })
 
@@ -73,11 +77,11 @@ const waitingResult = (text: string, waiting: Waiting): CallToolResult => ({
   structuredContent: { ...waiting },
 })
 
-const link = ({ path, mimeType }: Done['files'][number]) => ({
+const link = ({ path, mimeType }: Done['files'][number], links: ClientMedia['links']) => ({
   type: 'resource_link' as const,
   uri: pathToFileURL(path).href,
   name: basename(path),
-  mimeType,
+  ...(links === 'untyped' && mimeType.startsWith('image/') ? {} : { mimeType }),
 })
 
 /** For a call that its client has cancelled; protocols send nothing then. */

@@ -12,7 +12,7 @@ import type { Task, TaskStore } from '#toolkit/tool-host.ts'
 import { oneLine } from '#toolkit/values/untrusted.ts'
 import type { McpContext } from '../context.ts'
 import { inOurWords, logFault, sayFault } from '../faults.ts'
-import { mediaBoundsOf } from './client-media.ts'
+import { type ClientMedia, clientName, mediaFor } from './client-media.ts'
 import { asRequest, canAsk, userAnswer } from './elicitation.ts'
 import { declinedResult, doneResult, failedResult, openRequestResult } from './results.ts'
 
@@ -26,7 +26,7 @@ export function getTask(mcp: McpContext, params: unknown, context: ServerContext
     const task = await look(mcp, params, context, run => void delivered.push(run))
     if (!signal.aborted) mcp.deliveries.expect(id, delivered)
     signal.addEventListener('abort', () => mcp.deliveries.forget(id), { once: true })
-    return detailed(mcp, task, canAsk(context, undefined))
+    return detailed(mcp, task, { canAsk: canAsk(context, undefined), links: mediaOf(context).links })
   })
 }
 
@@ -74,10 +74,11 @@ const look = (
   whenDelivered: (run: () => void) => void = () => {},
 ): Promise<Task> => {
   const { signal } = context.mcpReq
-  return ofTask(mcp, params, (tasks, id) =>
-    tasks.look(id, { signal, whenDelivered, shows: mediaBoundsOf(context, undefined) }),
-  )
+  const { shows } = mediaOf(context)
+  return ofTask(mcp, params, (tasks, id) => tasks.look(id, { signal, whenDelivered, shows }))
 }
+
+const mediaOf = (context: ServerContext): ClientMedia => mediaFor(clientName(context, undefined))
 
 /** Runs `work` with the task that the params name. Throws if there is none. */
 async function ofTask<Done extends Task | 'acknowledged'>(
@@ -138,7 +139,11 @@ export const createdTask = (task: Task): TaskOnWire & { resultType: 'task' } => 
 })
 
 /** Returns a complete task. `canAsk` says whether its client can ask the user for an approval. */
-export function detailed(mcp: McpContext, task: Task, canAsk: boolean): DetailedTask {
+export function detailed(
+  mcp: McpContext,
+  task: Task,
+  { canAsk, links }: { canAsk: boolean; links: ClientMedia['links'] },
+): DetailedTask {
   const { state } = task
   const nowMs = mcp.clock.now()
   switch (state.kind) {
@@ -149,7 +154,7 @@ export function detailed(mcp: McpContext, task: Task, canAsk: boolean): Detailed
     case 'declined':
       return { ...onWire(task, 'completed'), result: declinedResult(state.approvalId, state.kept, nowMs) }
     case 'ended':
-      return { ...onWire(task, 'completed'), ...ended(mcp, state.outcome) }
+      return { ...onWire(task, 'completed'), ...ended(mcp, state.outcome, links) }
     case 'needs_approval': {
       const [request] = state.requests
       // This client cannot ask, so the answer says where the user decides; the same call then continues.
@@ -165,10 +170,14 @@ export function detailed(mcp: McpContext, task: Task, canAsk: boolean): Detailed
 }
 
 /** A tool's error is a result; only our own mistakes are protocol errors. */
-function ended(mcp: McpContext, outcome: ToolOutcome): Pick<DetailedTask, 'result' | 'error'> & { status?: 'failed' } {
+function ended(
+  mcp: McpContext,
+  outcome: ToolOutcome,
+  links: ClientMedia['links'],
+): Pick<DetailedTask, 'result' | 'error'> & { status?: 'failed' } {
   switch (outcome.kind) {
     case 'done':
-      return { result: doneResult(outcome) }
+      return { result: doneResult(outcome, links) }
     case 'failed':
       return { result: failedResult(outcome.facts, mcp.clock.now()) }
     case 'needs_approval':

@@ -3,7 +3,7 @@ import { comeBy } from '../../faults/arm/fault-orders.ts'
 
 export * from '#mcp/calls/results.ts'
 
-export const doneResult: typeof real = done => {
+export const doneResult: typeof real = (done, links) => {
   comeBy('before the result is written')
-  return real(done)
+  return real(done, links)
 }
