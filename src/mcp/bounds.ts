@@ -3,6 +3,12 @@ import { hourMs, minuteMs } from '#contract/time.ts'
 /** How long a request for approval stays open in a client, in milliseconds: long enough to read a policy. */
 export const approvalFormMs = 10 * minuteMs
 
+/** A user takes longer than this to read a form, in milliseconds: a sooner refusal comes from the client itself. */
+export const formReadMs = 1_000
+
+/** How many forms without an answer are remembered, so that a client that shows none is not sent the same one again. */
+export const rememberedForms = 100
+
 /** How long a call waits while the user makes a wallet, in milliseconds. Clients wait a minute for a call. */
 export const walletWaitMs = 40_000
 

@@ -7,6 +7,7 @@ import type { ApprovalRequest } from '#toolkit/approval.ts'
 import type { Catalogue, FormValues } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { choicesKeptMs, choicesMs, stateSeconds } from './bounds.ts'
+import type { SentForms } from './calls/sent-forms.ts'
 
 /** What all calls of one server share. */
 export interface McpContext {
@@ -15,6 +16,7 @@ export interface McpContext {
   host(): Promise<ToolHost>
   states: RequestStateCodec<AskedState>
   choices: KnownChoices
+  forms: SentForms
   calls: CallsInFlight
   deliveries: Pick<Deliveries, 'expect' | 'forget'>
   clock: Clock
@@ -53,6 +55,8 @@ export interface AskedState {
   decides: Pick<ApprovalRequest, 'approvalId' | 'kind'> | null
   /** The first request of a call is 1. */
   round: number
+  /** Unix time in milliseconds. */
+  askedAtMs: number
   /** What the user has filled in so far. */
   filled?: FormValues
   /** Whether a wallet was offered to the user. */

@@ -140,6 +140,64 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     },
   )
 
+  const alone: [what: string, answer: ElicitResult][] = [
+    ['declines', { action: 'decline' }],
+    ['cancels', { action: 'cancel' }],
+    ['submits nothing', accept({})],
+    ['fills in other fields', accept({ ok: true })],
+  ]
+  test.each(alone)('a client that %s before a user can read the form decides nothing', async (_what, answer) => {
+    const { host, seen } = fakeHost({ questions: [spend] })
+    let asked = 0
+    const elicit = () => {
+      asked += 1
+      return answer
+    }
+    const { client } = await opened({ era, host, clock, capabilities: { elicitation: {} }, elicit, readingMs: 999 })
+    for (let time = 0; time < 2; time += 1) {
+      const result = await client.callTool(call)
+      expect(textOf(result)).toMatch(/^This needs the user’s approval\..*Run `farebox wallet approve` in a terminal\./s)
+      expect(result.structuredContent).toMatchObject({ status: 'needs_approval', approval_id: 'appr_spend' })
+    }
+    expect(asked, 'the same form is not sent to it again').toBe(1)
+    expect(seen).toMatchObject({ calls: [], given: [] })
+  })
+
+  test('a client that never answers a form is told where the user decides, from the next call on', async () => {
+    const { host, seen } = fakeHost({ questions: [payee, spend] })
+    const asked: string[] = []
+    let nowMs = Date.UTC(2026, 0, 2)
+    const { client } = await opened({
+      era,
+      host,
+      clock: { now: () => nowMs },
+      capabilities: { elicitation: {} },
+      autoFulfill: false,
+      elicit(message) {
+        asked.push(message)
+        return new Promise(() => {})
+      },
+    })
+    const ask = () => client.request({ method: 'tools/call', params: call }, { allowInputRequired: true, timeout: 500 })
+    const isAsked = async () => {
+      if (era === 'modern') return expect(await ask()).toMatchObject({ resultType: 'input_required' })
+      const before = asked.length
+      await expect(ask()).rejects.toThrow('timed out')
+      expect(asked).toHaveLength(before + 1)
+    }
+    await isAsked()
+    nowMs += 60_000
+    for (let time = 0; time < 2; time += 1) {
+      expect(await ask()).toMatchObject({
+        structuredContent: { status: 'needs_approval', approval_id: payee.approvalId },
+      })
+    }
+    await host.answer(payee.approvalId, { kind: 'approve', approved: true })
+    // Another form may be answered.
+    await isAsked()
+    expect(seen).toMatchObject({ calls: [], given: [{ approvalId: payee.approvalId }] })
+  })
+
   test('three requests in a row are shown, each once', async () => {
     const { host, seen } = fakeHost({ questions: [payee, spend, consent] })
     const messages: string[] = []

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { Client, type ClientCapabilities, type ElicitResult } from '@modelcontextprotocol/client'
-import type { Clock } from '#contract/time.ts'
+import { type Clock, systemClock } from '#contract/time.ts'
+import { formReadMs } from '#mcp/bounds.ts'
 import { serveMcp } from '#mcp/stdio.ts'
 import type { Catalogue } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
@@ -28,6 +29,8 @@ export interface Connect {
   /** Declared by the client; with it, `elicit` answers. */
   capabilities?: ClientCapabilities
   elicit?: (message: string, schema: unknown) => ElicitResult | Promise<ElicitResult>
+  /** How long `elicit` takes by the server's clock, in milliseconds; as long as a user by default. */
+  readingMs?: number
   tools?: string[]
   stateKey?: Uint8Array
   /** In place of the own one. */
@@ -50,6 +53,8 @@ export async function connect({
   const log: string[] = []
   let written = ''
   let hostsMade = 0
+  let readMs = 0
+  const clock = rest.clock ?? systemClock
   fromServer.on('data', (chunk: Buffer) => {
     written += chunk.toString()
   })
@@ -66,7 +71,7 @@ export async function connect({
     log: line => log.push(line),
     ...(rest.tools ? { tools: rest.tools } : {}),
     ...(rest.stateKey ? { stateKey: rest.stateKey } : {}),
-    ...(rest.clock ? { clock: rest.clock } : {}),
+    clock: { now: () => clock.now() + readMs },
   })
   const client = new Client(
     { name, version: '0' },
@@ -77,9 +82,10 @@ export async function connect({
     },
   )
   if (elicit) {
-    client.setRequestHandler('elicitation/create', async ({ params }) =>
-      elicit(params.message, 'requestedSchema' in params ? params.requestedSchema : undefined),
-    )
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      readMs += rest.readingMs ?? formReadMs
+      return elicit(params.message, 'requestedSchema' in params ? params.requestedSchema : undefined)
+    })
   }
   await client.connect(linesTransport(fromServer, toServer))
   return {

@@ -1,5 +1,6 @@
 import type { ElicitResult } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { formReadMs } from '#mcp/bounds.ts'
 import type { HttpServing } from '#mcp/http/serve.ts'
 import { catalogue, listing } from '../conformance/mcp/fixture-catalogue.ts'
 import { eras, textOf } from './connect.ts'
@@ -8,7 +9,10 @@ import { httpClient, openHttp } from './open-http.ts'
 
 let served: HttpServing
 beforeAll(async () => {
-  served = await openHttp({ host: async () => fakeHost().host, catalogue, listing })
+  // The user reads each form before answering.
+  let nowMs = 0
+  const clock = { now: () => (nowMs += formReadMs) }
+  served = await openHttp({ host: async () => fakeHost().host, catalogue, listing, clock })
 })
 afterAll(() => served.close())
 

@@ -32,6 +32,7 @@ import {
   stoppedResult,
   unfilledResult,
 } from './results.ts'
+import { isTooSoon } from './sent-forms.ts'
 import type { TaskOnWire } from './tasks.ts'
 
 export function serveTools(server: Server, { tools }: Listing, mcp: McpContext): void {
@@ -41,7 +42,7 @@ export function serveTools(server: Server, { tools }: Listing, mcp: McpContext):
     const declared = server.getClientCapabilities()
     const client = clientName(context, server.getClientVersion())
     const media = mediaFor(client, server.getNegotiatedProtocolVersion())
-    const call = { name: params.name, given: params.arguments ?? {}, declared, media, context }
+    const call = { name: params.name, given: params.arguments ?? {}, client, declared, media, context }
     // The SDK sends an extension's results unchanged but has no type for them.
     return mcp.calls.track(callTool(mcp, call)) as Promise<CallToolResult>
   })
@@ -50,6 +51,8 @@ export function serveTools(server: Server, { tools }: Listing, mcp: McpContext):
 interface ToolCall {
   name: string
   given: unknown
+  /** The client's own name, in lower case. */
+  client: string
   /** The capabilities that the client declared when it connected, in older protocols. */
   declared: ClientCapabilities | undefined
   media: ClientMedia
@@ -88,10 +91,11 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
       return ask(mcp, call, formRequest(outcome.form), { decides: null, round: 1 })
     case 'needs_approval': {
       const { request, filled } = outcome
-      const round = (state?.round ?? 0) + 1
-      if (round > approvalsInARow || !canAsk(call.context, call.declared))
-        return openRequestResult(request, call.name, mcp.clock.now())
       const { approvalId, kind } = request
+      const round = (state?.round ?? 0) + 1
+      if (round > approvalsInARow || !canAsk(call.context, call.declared) || isUnanswered(mcp, approvalId))
+        return openRequestResult(request, call.name, mcp.clock.now())
+      mcp.forms.noteSent(approvalId, mcp.clock.now())
       const asked = { decides: { approvalId, kind }, round }
       return ask(mcp, call, asForm(request, mcp.clock.now()), filled ? { ...asked, filled } : asked)
     }
@@ -107,16 +111,24 @@ async function callTool(mcp: McpContext, call: ToolCall): Promise<CallToolResult
  * ask the user.
  */
 async function offerWallet(mcp: McpContext, call: ToolCall, { facts, filled }: Failed) {
-  if (!facts.isWithoutWallet) return null
+  if (!facts.isWithoutWallet || isUnanswered(mcp, walletOffer(call))) return null
   const { asOffer, canOffer } = await import('./wallet-offer.ts')
   const offer = canOffer(call.context, call.declared) && (await (await mcp.host()).offerWallet?.())
   if (!offer) return null
+  mcp.forms.noteSent(walletOffer(call), mcp.clock.now())
   const asked = { decides: null, round: 1, offers: true as const, ...(filled ? { filled } : {}) }
   return ask(mcp, call, asOffer(offer, call.context, call.declared), asked)
 }
 
+const isUnanswered = ({ forms, clock }: McpContext, form: string): boolean => forms.isUnanswered(form, clock.now())
+
+/** The offer is the same for every call, so it is one form for each client. */
+const walletOffer = ({ client }: ToolCall): string => `wallet for ${client}`
+
 /** Returns whether the user agreed to make a wallet, after giving them time to do so. */
-async function madeWallet(mcp: McpContext, { context }: ToolCall): Promise<boolean> {
+async function madeWallet(mcp: McpContext, call: ToolCall): Promise<boolean> {
+  const { context } = call
+  mcp.forms.noteAnswered(walletOffer(call))
   const { waitForWallet } = await import('./wallet-offer.ts')
   const progress = progressOf(context, mcp.clock)
   try {
@@ -140,16 +152,24 @@ async function asTask(mcp: McpContext, { name, context }: ToolCall, { jobId }: E
 const wasStopped = ({ context: { mcpReq } }: ToolCall, error: unknown): boolean =>
   mcpReq.signal.aborted && (error === mcpReq.signal.reason || (error instanceof Error && error.name === 'AbortError'))
 
-/** Undefined if the call may continue: the user approved, or the client sent no answer. */
+/**
+ * Undefined if the call may continue: the user approved, or the client sent no answer. A refusal that came too soon is
+ * none of the user's, so the call continues, and its result then says where the user decides.
+ */
 async function recordAnswer(
   mcp: McpContext,
   call: ToolCall,
-  { decides }: AskedState,
+  { decides, askedAtMs }: AskedState,
 ): Promise<CallOutcome | undefined> {
   if (!decides) return undefined
   const { approvalId, kind } = decides
   const answer = userAnswer(kind, call.context)
   if (!answer) return undefined
+  if ((answer === 'closed' || !isApproved(answer)) && isTooSoon(askedAtMs, mcp.clock.now())) {
+    mcp.forms.noteUnseen(approvalId)
+    return undefined
+  }
+  mcp.forms.noteAnswered(approvalId)
   if (answer === 'closed') return { kind: 'closed', approvalId }
   try {
     const kept = await (await mcp.host()).answer(approvalId, answer)
@@ -207,9 +227,9 @@ async function ask(
   mcp: McpContext,
   { name, given, context }: ToolCall,
   inputRequests: Record<string, InputRequest>,
-  asked: Omit<AskedState, 'tool' | 'argumentsHash'>,
+  asked: Omit<AskedState, 'tool' | 'argumentsHash' | 'askedAtMs'>,
 ) {
-  const state: AskedState = { tool: name, argumentsHash: argumentsHash(given), ...asked }
+  const state: AskedState = { tool: name, argumentsHash: argumentsHash(given), askedAtMs: mcp.clock.now(), ...asked }
   return inputRequired({ inputRequests, requestState: await mcp.states.mint(state, context) })
 }
 

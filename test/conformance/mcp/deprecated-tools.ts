@@ -55,7 +55,7 @@ async function logsThrice(context: ServerContext): Promise<Answer> {
 export function deprecatedTools(states: RequestStateCodec<AskedState>): Readonly<Record<string, DeprecatedTool>> {
   const several = 'test_input_required_result_multiple_inputs'
   const state = (context: ServerContext) =>
-    states.mint({ tool: several, argumentsHash: argumentsHash({}), decides: null, round: 1 }, context)
+    states.mint({ tool: several, argumentsHash: argumentsHash({}), decides: null, round: 1, askedAtMs: 0 }, context)
   return {
     test_sampling: asking({ answer: capital }),
     test_missing_capability: asking({ answer: capital }),

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 import { expect, onTestFinished, test } from 'vitest'
 import { taskTtlMs } from '#agent/bounds.ts'
+import { formReadMs } from '#mcp/bounds.ts'
 import { listing } from '#mcp/listing.generated.ts'
 import { temporaryFolder } from '../../agent/open-agent.ts'
 import { policyText } from '../../agent/pretend-service.ts'
@@ -75,7 +76,7 @@ test('a client without tasks gets the usual results, and none of the three metho
 })
 
 test('consent is requested before a task is created; without it, no task is created', async () => {
-  const { open, until, world, server } = await setUp({ asksConsent: true })
+  const { open, until, world, server, clock } = await setUp({ asksConsent: true })
   const client = (await open()).client()
   const { inputRequests, requestState, ...asked } = await client.ask('tools/call', video)
   expect(asked).toMatchObject({ resultType: 'input_required' })
@@ -93,6 +94,7 @@ test('consent is requested before a task is created; without it, no task is crea
 
   const other = { ...video, arguments: { ...video.arguments, prompt: 'a face' } }
   const second = await client.ask('tools/call', other)
+  clock.nowMs += formReadMs
   const declined = await client.ask('tools/call', {
     ...other,
     requestState: second.requestState,
