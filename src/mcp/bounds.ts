@@ -12,8 +12,8 @@ export const rememberedForms = 100
 /** How long a call waits while the user makes a wallet, in milliseconds. Clients wait a minute for a call. */
 export const walletWaitMs = 40_000
 
-/** How often a waiting call reports progress, so that the client keeps waiting. */
-export const walletReportMs = 5_000
+/** How often a call that waits for the user reports progress, so that the client keeps waiting. */
+export const waitReportMs = 5_000
 
 /**
  * How long a signed state is valid, in seconds. It outlives the form that it belongs to, so that a late click still

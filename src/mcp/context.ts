@@ -7,6 +7,7 @@ import type { ApprovalRequest } from '#toolkit/approval.ts'
 import type { Catalogue, FormValues } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { choicesKeptMs, choicesMs, stateSeconds } from './bounds.ts'
+import type { CallProgress } from './calls/progress.ts'
 import type { SentForms } from './calls/sent-forms.ts'
 
 /** What all calls of one server share. */
@@ -17,6 +18,7 @@ export interface McpContext {
   states: RequestStateCodec<AskedState>
   choices: KnownChoices
   forms: SentForms
+  progress: CallProgress
   calls: CallsInFlight
   deliveries: Pick<Deliveries, 'expect' | 'forget'>
   clock: Clock

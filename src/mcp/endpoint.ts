@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import type { Catalogue } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { stopMs } from './bounds.ts'
+import { CallProgress } from './calls/progress.ts'
 import { SentForms } from './calls/sent-forms.ts'
 import {
   type CallsInFlight,
@@ -52,7 +53,7 @@ export function openEndpoint({ name, version, catalogue, stateKey, ...rest }: En
   const host = onFirstUse(rest.host)
   const calls = callsInFlight()
   const choices = new KnownChoices(clock)
-  const asking = { choices, forms: new SentForms() }
+  const asking = { choices, forms: new SentForms(), progress: new CallProgress(clock) }
   const shared = { catalogue, host: host.get, states: stateCodec(stateKey), ...asking, calls, clock, log }
   return {
     calls,

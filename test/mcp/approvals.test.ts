@@ -1,5 +1,6 @@
 import type { ElicitResult } from '@modelcontextprotocol/client'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { waitReportMs } from '#mcp/bounds.ts'
 import { consent, payee, policyText, spend } from './approval-requests.ts'
 import { type Connect, type Connection, connect, eras, textOf } from './connect.ts'
 import { fakeHost } from './fake-host.ts'
@@ -161,6 +162,22 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     }
     expect(asked, 'the same form is not sent to it again').toBe(1)
     expect(seen).toMatchObject({ calls: [], given: [] })
+  })
+
+  test('the call of an older client reports progress while the user reads, so that the client keeps waiting', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { host } = fakeHost({ questions: [spend] })
+    const elicit = async () => {
+      await vi.advanceTimersByTimeAsync(waitReportMs)
+      return accept({ approved: true })
+    }
+    const { client } = await opened({ era, host, capabilities: { elicitation: {} }, elicit })
+    const reports: (string | undefined)[] = []
+    await client.callTool(call, { onprogress: ({ message }) => reports.push(message) })
+    await vi.advanceTimersByTimeAsync(10 * waitReportMs)
+    const waiting = reports.filter(message => message === 'Waiting for the user')
+    expect(waiting).toHaveLength(era === 'legacy' ? 1 : 0)
   })
 
   test('a client that never answers a form is told where the user decides, from the next call on', async () => {

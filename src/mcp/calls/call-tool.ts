@@ -21,7 +21,6 @@ import { logFault, unlisted } from '../faults.ts'
 import { type Listing, onWire } from '../listing.ts'
 import { type ClientMedia, clientName, mediaFor } from './client-media.ts'
 import { asForm, canAsk, formAnswer, formRequest, userAnswer } from './elicitation.ts'
-import { progressOf } from './progress.ts'
 import {
   closedResult,
   declinedResult,
@@ -130,7 +129,7 @@ async function madeWallet(mcp: McpContext, call: ToolCall): Promise<boolean> {
   const { context } = call
   mcp.forms.noteAnswered(walletOffer(call))
   const { waitForWallet } = await import('./wallet-offer.ts')
-  const progress = progressOf(context, mcp.clock)
+  const progress = mcp.progress.of(context)
   try {
     return await waitForWallet(await mcp.host(), context, progress.report)
   } finally {
@@ -193,7 +192,7 @@ type Failed = Extract<ToolOutcome, { kind: 'failed' }> & { filled?: FormValues }
 
 async function run(mcp: McpContext, call: ToolCall, before: FormValues | undefined): Promise<RunOutcome> {
   const { name, context } = call
-  const progress = progressOf(context, mcp.clock)
+  const progress = mcp.progress.of(context)
   const { id, signal } = context.mcpReq
   const delivered: (() => void)[] = []
   const whenDelivered = (run: () => void) => void delivered.push(run)
@@ -230,6 +229,7 @@ async function ask(
   asked: Omit<AskedState, 'tool' | 'argumentsHash' | 'askedAtMs'>,
 ) {
   const state: AskedState = { tool: name, argumentsHash: argumentsHash(given), askedAtMs: mcp.clock.now(), ...asked }
+  mcp.deliveries.expect(context.mcpReq.id, [mcp.progress.whileAsking(context)])
   return inputRequired({ inputRequests, requestState: await mcp.states.mint(state, context) })
 }
 

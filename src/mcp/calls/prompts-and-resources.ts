@@ -20,7 +20,6 @@ import type { McpContext } from '../context.ts'
 import { inOurWords, unlisted } from '../faults.ts'
 import { type ListedPrompt, type Listing, onWire } from '../listing.ts'
 import { canAsk, formAnswer, formRequest } from './elicitation.ts'
-import { progressOf } from './progress.ts'
 
 export function servePrompts(server: Server, { prompts }: Listing, mcp: McpContext): void {
   server.setRequestHandler('prompts/list', () => ({ prompts: prompts.map(onWire) }))
@@ -127,7 +126,7 @@ async function readResource(
 
 async function readContent(mcp: McpContext, resource: Resource, value: string, context: ServerContext) {
   if (resource.constant) return resource.constant()
-  const progress = progressOf(context, mcp.clock)
+  const progress = mcp.progress.of(context)
   try {
     const host = await mcp.host()
     return await resource.read(host.context({ signal: context.mcpReq.signal, report: progress.report }), value)

@@ -9,7 +9,7 @@ import {
 import type { ToolContext } from '#toolkit/tool-context.ts'
 import type { FailureFacts } from '#toolkit/tool-failure.ts'
 import type { ToolHost, WalletOffer } from '#toolkit/tool-host.ts'
-import { walletReportMs, walletWaitMs } from '../bounds.ts'
+import { waitReportMs, walletWaitMs } from '../bounds.ts'
 import { canAsk } from './elicitation.ts'
 
 /** The name of the request that offers a wallet. */
@@ -48,7 +48,7 @@ export async function waitForWallet(
 ): Promise<boolean> {
   const response = inputResponse(context.mcpReq.inputResponses, KEY)
   if (response.kind !== 'elicit' || response.action !== 'accept') return false
-  const telling = setInterval(() => report({ message: 'Waiting for the wallet on the page' }), walletReportMs)
+  const telling = setInterval(() => report({ message: 'Waiting for the wallet on the page' }), waitReportMs)
   try {
     await host.walletMade?.(walletWaitMs, context.mcpReq.signal)
     return true
