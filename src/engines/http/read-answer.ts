@@ -27,11 +27,31 @@ export function readCompletion(value: Record<string, unknown>, nowSeconds: numbe
 /** Parses one event of an answer; null if it is invalid. */
 export function readChunk(value: Record<string, unknown>, nowSeconds: number): ChatCompletionChunk | null {
   if (hasTooMany(value.choices)) return null
-  const choices = Array.isArray(value.choices) ? value.choices.map(choice => ({ index: 0, delta: {}, ...choice })) : []
+  const choices = Array.isArray(value.choices) ? value.choices.map(plainChoice) : []
   return (
     ChatCompletionChunk.safeParse({ ...framed(value, nowSeconds), object: 'chat.completion.chunk', choices }).data ??
     null
   )
+}
+
+function plainChoice(choice: unknown): Record<string, unknown> {
+  const { delta = {}, ...rest } = isObject(choice) ? choice : {}
+  return { index: 0, ...rest, delta: isObject(delta) ? plainDelta(delta) : delta }
+}
+
+/**
+ * Clients join the deltas of a call, and take a null in one of them for a new value. SGLang sends nulls for what it has
+ * said before.
+ */
+function plainDelta(delta: Record<string, unknown>): Record<string, unknown> {
+  const { tool_calls: calls } = delta
+  return Array.isArray(calls) ? { ...delta, tool_calls: calls.map(withoutNulls) } : delta
+}
+
+function withoutNulls(call: unknown): unknown {
+  if (!isObject(call)) return call
+  const said = Object.entries(call).filter(([, value]) => value !== null)
+  return Object.fromEntries(said.map(([name, value]) => [name, name === 'function' ? withoutNulls(value) : value]))
 }
 
 const hasTooMany = (choices: unknown): boolean => Array.isArray(choices) && choices.length > mostChoices

@@ -144,6 +144,25 @@ test.each([
   expect(await read(engine)).toMatchObject({ text, error: null })
 })
 
+test('the nulls of a call that is continued are left out', async () => {
+  const called = (call: object) => event({ ...chunk(''), choices: [{ index: 0, delta: { tool_calls: [call] } }] })
+  const began = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } }
+  const [engine] = await engineFor(
+    asEvents([
+      called(began),
+      called({ index: 0, id: null, type: null, function: { name: null, arguments: '{}' } }),
+      event(finish),
+      'data: [DONE]\n\n',
+    ]),
+  )
+  const { chunks, error } = await read(engine)
+  expect(error).toBeNull()
+  expect(chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])).toEqual([
+    began,
+    { index: 0, function: { arguments: '{}' } },
+  ])
+})
+
 test('a stream without usage is a stream', async () => {
   const [engine] = await engineFor(asEvents([event(chunk('hello')), event(finish), 'data: [DONE]\n\n']))
   const { chunks, error } = await read(engine)
