@@ -39,15 +39,28 @@ function plainChoice(choice: unknown): Record<string, unknown> {
   return { index: 0, ...rest, delta: isObject(delta) ? plainDelta(delta) : delta }
 }
 
-/**
- * Clients join the deltas of a call, and take a null in one of them for a new value. SGLang sends nulls for what it has
- * said before.
- */
+/** Some servers send deltas that the clients of OpenAI cannot join. */
 function plainDelta(delta: Record<string, unknown>): Record<string, unknown> {
-  const { tool_calls: calls } = delta
-  return Array.isArray(calls) ? { ...delta, tool_calls: calls.map(withoutNulls) } : delta
+  const { content, tool_calls: calls } = delta
+  return {
+    ...delta,
+    ...(Array.isArray(content) ? textsOf(content) : {}),
+    ...(Array.isArray(calls) ? { tool_calls: calls.map(withoutNulls) } : {}),
+  }
 }
 
+/** Mistral's models that think send lists of parts: text, thoughts (themselves lists of text), references. */
+function textsOf(parts: readonly unknown[]): { content: string; reasoning_content?: string } {
+  const texts = parts.filter(isObject)
+  const thoughts = texts.flatMap(({ thinking }) => (Array.isArray(thinking) ? thinking.filter(isObject) : []))
+  const reasoning = joined(thoughts)
+  return { content: joined(texts), ...(reasoning ? { reasoning_content: reasoning } : {}) }
+}
+
+const joined = (parts: readonly Record<string, unknown>[]): string =>
+  parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
+
+/** SGLang sends nulls for what it has said of a call before, which would replace it. */
 function withoutNulls(call: unknown): unknown {
   if (!isObject(call)) return call
   const said = Object.entries(call).filter(([, value]) => value !== null)

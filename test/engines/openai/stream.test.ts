@@ -144,6 +144,24 @@ test.each([
   expect(await read(engine)).toMatchObject({ text, error: null })
 })
 
+test('parts of text and of thoughts are read as text and as reasoning', async () => {
+  const said = (content: object[]) => event({ ...chunk(''), choices: [{ index: 0, delta: { content } }] })
+  const [engine] = await engineFor(
+    asEvents([
+      said([{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }]),
+      said([
+        { type: 'text', text: 'hel' },
+        { type: 'reference', reference_ids: [1] },
+      ]),
+      event(chunk('lo')),
+      event(finish),
+    ]),
+  )
+  const { chunks, text, error } = await read(engine)
+  expect([text, error]).toEqual(['hello', null])
+  expect(chunks[0]?.choices[0]?.delta).toEqual({ content: '', reasoning_content: 'hm' })
+})
+
 test('the nulls of a call that is continued are left out', async () => {
   const called = (call: object) => event({ ...chunk(''), choices: [{ index: 0, delta: { tool_calls: [call] } }] })
   const began = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } }
