@@ -86,8 +86,20 @@ function framed(value: Record<string, unknown>, nowSeconds: number): Framed {
     id: typeof own.id === 'string' && own.id !== '' ? own.id : `chatcmpl-${randomUUID()}`,
     created: Number.isSafeInteger(own.created) ? (own.created as number) : nowSeconds,
     model: typeof own.model === 'string' ? own.model : '',
-    ...(counted ? { usage: counted } : {}),
+    ...(counted ? { usage: withReasoning(counted) } : {}),
   }
+}
+
+/**
+ * Completion tokens include those of reasoning. xAI reports these beside the completion, and Gemini only as a part of
+ * the total; both bill them as output.
+ */
+function withReasoning(usage: TokenUsage): TokenUsage {
+  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage
+  const beside = total - prompt - completion
+  if (beside <= 0) return usage
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? beside
+  return reasoning > 0 && reasoning <= beside ? { ...usage, completion_tokens: completion + reasoning } : usage
 }
 
 /**

@@ -122,3 +122,21 @@ test.each<[kind: string, read: (choices: unknown[]) => unknown, choice: object]>
   expect(read(Array(mostChoices).fill(choice))).not.toBeNull()
   expect(read(Array(mostChoices + 1).fill(choice))).toBeNull()
 })
+
+const reported = (prompt: number, completion: number, total: number, reasoning?: number) => ({
+  ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total },
+  ...(reasoning === undefined ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }),
+})
+
+test.each([
+  ['xAI reports beside the completion', reported(32, 9, 135, 94), 103],
+  ['Gemini reports only in the total', reported(9, 1, 103), 94],
+  ['OpenAI reports within the completion', reported(32, 103, 135, 94), 103],
+  ['is none, whatever else the total contains', reported(32, 9, 135, 0), 9],
+  ['is more than the total leaves room for', reported(32, 9, 100, 94), 9],
+  ['comes without a total', reported(32, 9, 0, 94), 9],
+])('completion tokens include reasoning once: reasoning that %s', (_, usage, completion) => {
+  const whole = readCompletion({ usage, choices: [{ index: 0, finish_reason: 'stop', message: spoken }] }, 1)
+  const chunk = readChunk({ usage, choices: [] }, 1)
+  expect([whole, chunk].map(each => each?.usage)).toEqual(Array(2).fill({ ...usage, completion_tokens: completion }))
+})
