@@ -86,8 +86,14 @@ function framed(value: Record<string, unknown>, nowSeconds: number): Framed {
     id: typeof own.id === 'string' && own.id !== '' ? own.id : `chatcmpl-${randomUUID()}`,
     created: Number.isSafeInteger(own.created) ? (own.created as number) : nowSeconds,
     model: typeof own.model === 'string' ? own.model : '',
-    ...(counted ? { usage: withReasoning(counted) } : {}),
+    ...(counted ? { usage: withReasoning(withoutCost(counted)) } : {}),
   }
+}
+
+/** What the engine charges is the operator's concern. Gateways report it as `cost`, `cost_details` and the like. */
+function withoutCost(usage: TokenUsage): TokenUsage {
+  const kept = Object.entries(usage).filter(([name]) => !name.startsWith('cost'))
+  return kept.length === Object.keys(usage).length ? usage : (Object.fromEntries(kept) as TokenUsage)
 }
 
 /**

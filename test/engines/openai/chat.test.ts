@@ -129,6 +129,12 @@ test.each([
   expect(answer.usage).toBeUndefined()
 })
 
+test('what the engine costs its operator stays here', async () => {
+  const costs = { cost: 0.95, cost_details: { upstream_inference_cost: 19 }, cost_in_usd_ticks: 5 }
+  const [engine] = await engineFor(asJson({ ...completion, usage: { ...completion.usage, ...costs } }))
+  expect((await engine.complete(call())).usage).toEqual(completion.usage)
+})
+
 test('an answer without end is not kept in memory', async () => {
   const [engine, server] = await engineFor(async response => {
     response.writeHead(200, { 'content-type': 'application/json' })
