@@ -15,6 +15,13 @@ export function readObject(text: string): Record<string, unknown> | null {
   return parsed.ok && isObject(parsed.value) ? parsed.value : null
 }
 
+/** Parses the body of a refusal, which Gemini sends in a list. */
+export function readRefusal(text: string): Record<string, unknown> | null {
+  const parsed = parseJson(text, answerDepth, answerValues)
+  const [value] = parsed.ok ? [parsed.value].flat() : []
+  return isObject(value) ? value : null
+}
+
 /** Parses a complete answer; null if it is invalid, for example without a choice. */
 export function readCompletion(value: Record<string, unknown>, nowSeconds: number): ChatCompletion | null {
   const { choices } = value

@@ -37,12 +37,13 @@ export function refusalError({ status, retryAfter, body }: Refusal, request: obj
   return requestError(body, request)
 }
 
+/** How servers say that a request does not fit into the context, if their code does not say it. */
+const longContext = /context (length|size|window)|(prompt|input) is too long|input token count/i
+
 function requestError(body: Record<string, unknown> | null, request: object): ServiceError {
   const { code, type, message, param } = detailsOf(body)
   const kind = `${code} ${type}`
-  if (/context_length|exceed_context|context_window/.test(kind) || /context (length|size|window)/i.test(message)) {
-    return tooLong()
-  }
+  if (/context_length|exceed_context|context_window/.test(kind) || longContext.test(message)) return tooLong()
   if (/content_(filter|policy)|moderation/.test(kind)) {
     return contentViolation({ error: 'The model refused this content. Change the messages and try again.' })
   }
@@ -51,6 +52,17 @@ function requestError(body: Record<string, unknown> | null, request: object): Se
   return invalidRequest({
     error: 'The model does not accept this request. Check its parameters against the model’s record.',
   })
+}
+
+/** Returns what an answer or event with status 200 reports as an error; undefined if it reports none. */
+export function errorIn(value: Record<string, unknown>): unknown {
+  const { error, object, choices } = value
+  if (error && !choices) return error
+  // vLLM has sent errors in streams without the object around them.
+  if (object === 'error') return value
+  // OpenRouter's, for a model that fails after it has begun.
+  const failed = Array.isArray(choices) ? choices.find(choice => isObject(choice) && choice.error) : undefined
+  return failed?.error
 }
 
 /** Returns our error for an event in a running stream that reports a failure. */
@@ -87,7 +99,10 @@ export function codeOf(error: unknown): string {
 }
 
 function detailsOf(body: Record<string, unknown> | null) {
-  const error = isObject(body?.error) ? body.error : (body ?? {})
+  const reported = body?.error
+  // LM Studio writes only a sentence.
+  const inWords = typeof reported === 'string' ? { message: reported } : {}
+  const error: Record<string, unknown> = isObject(reported) ? reported : { ...body, ...inWords }
   const text = (value: unknown) => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
   return { code: text(error.code), type: text(error.type), message: text(error.message), param: text(error.param) }
 }

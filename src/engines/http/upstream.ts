@@ -1,7 +1,7 @@
 import { Agent, FormData } from 'undici'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { upstreamHeaders } from '#host/tracing/tracing.ts'
-import { readObject } from './read-answer.ts'
+import { readObject, readRefusal } from './read-answer.ts'
 import { aheadBytes, UpstreamAnswer } from './upstream-answer.ts'
 import { codeOf, refusalError, transportError } from './upstream-error.ts'
 import {
@@ -119,7 +119,7 @@ export class OpenAiUpstream {
     const text = await readText(answer, refusalBytes).catch(() => '')
     clearTimeout(late)
     const retryAfter = typeof headers['retry-after'] === 'string' ? headers['retry-after'] : undefined
-    return refusalError({ status, retryAfter, body: readObject(text) }, request)
+    return refusalError({ status, retryAfter, body: readRefusal(text) }, request)
   }
 }
 

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import { FollowingAbort } from '#host/async.ts'
 import { readChunk, readCompletion, readObject } from '../http/read-answer.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
-import { eventError } from '../http/upstream-error.ts'
+import { errorIn, eventError } from '../http/upstream-error.ts'
 import { answerBytes, type UpstreamOptions } from '../http/upstream-options.ts'
 import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
 import { chatMembers, handedOn, type Members, withoutNames } from '../ports/published-members.ts'
@@ -72,7 +72,8 @@ export class OpenAiChat implements ChatEngine {
     try {
       const body = isResponses ? this.#searching(call, false) : this.#forwarded(call, false)
       const value = await upstream.json({ body, request, signal }, answerBytes)
-      if (value?.error && !value.choices) throw eventError(value.error, request)
+      const failed = value && errorIn(value)
+      if (failed) throw eventError(failed, request)
       const answer = value && (isResponses ? searchedCompletion(value) : this.#readAnswer(call, value))
       const completion = answer && readCompletion(answer, this.#nowSeconds())
       if (!completion) throw new Error("The engine's answer is not a chat completion.")
@@ -169,7 +170,8 @@ export class OpenAiChat implements ChatEngine {
     const value = readObject(data)
     if (!value) throw new Error('The engine sent an event that is not a chunk.')
     return read(value).map(each => {
-      if (each.error) throw eventError(each.error, request)
+      const failed = each.error || errorIn(each)
+      if (failed) throw eventError(failed, request)
       const chunk = readChunk(each, this.#nowSeconds())
       if (!chunk) throw new Error('The engine sent an event that is not a chunk.')
       return chunk

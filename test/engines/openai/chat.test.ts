@@ -183,6 +183,22 @@ const failures: [rule: string, answer: Answer, status: number, body: object, hea
     400,
     { error: expect.objectContaining({ code: 'context_length_exceeded' }) },
   ],
+  ...[
+    ['in words of LM Studio', { error: `${secret}: the prompt is greater than the context length (n_keep: 13055)` }],
+    [
+      'in words of Gemini',
+      [{ error: { code: 400, message: `${secret}: the input token count (9) exceeds the maximum` } }],
+    ],
+    [
+      'in words of Anthropic',
+      { error: { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 8' } },
+    ],
+  ].map(([words, said]): (typeof failures)[number] => [
+    `a long context ${words}`,
+    asJson(said, 400),
+    400,
+    { error: expect.objectContaining({ code: 'context_length_exceeded' }) },
+  ]),
   ['filtered content', asJson({ error: { code: 'content_filter', message: secret } }, 400), 422, {}],
   [
     'a refused member of the request',
@@ -197,6 +213,15 @@ const failures: [rule: string, answer: Answer, status: number, body: object, hea
     { error: expect.stringContaining('does not accept this request') },
   ],
   ['an error that is 200', asJson({ error: { message: secret, code: 429 } }), 429, {}],
+  [
+    'an answer that failed midway',
+    asJson({
+      ...completion,
+      choices: [{ ...completion.choices[0], finish_reason: 'error', error: { code: 429, message: secret } }],
+    }),
+    429,
+    {},
+  ],
   ['no JSON', asJson(`<html>${secret}`), 500, {}],
   ['a list', asJson([completion]), 500, {}],
   ['no choices', asJson({ ...completion, choices: undefined }), 500, {}],

@@ -193,6 +193,20 @@ test.each([
   ['an event that is not a chunk', [event(chunk('he')), event({ choices: [{ index: 'x' }] })], 500],
   ['an error', [event(chunk('he')), event({ error: { message: secret } })], 500],
   ['an error that means overload', [event(chunk('he')), event({ error: { code: 'rate_limit_exceeded' } })], 429],
+  [
+    'an error without the object around it',
+    [
+      event(chunk('he')),
+      event({ object: 'error', message: secret, type: 'ServiceUnavailable', code: 503 }),
+      'data: [DONE]\n\n',
+    ],
+    503,
+  ],
+  [
+    'an error of its choice',
+    [event(chunk('he')), event({ choices: [{ delta: {}, finish_reason: 'error', error: { code: 502 } }] })],
+    500,
+  ],
   ['its end before the reason', [event(chunk('he'))], 500],
   ['half an event', [event(chunk('he')), event(finish).slice(0, 30)], 500],
   ['a huge line', [event(chunk('he')), `data: "${'x'.repeat(2 * 1024 * 1024)}`], 500],
