@@ -31,7 +31,12 @@ export {
 } from '#engines/openai/audio.ts'
 export { OpenAiChat, type OpenAiChatOptions } from '#engines/openai/chat.ts'
 export { OpenAiEmbeddings } from '#engines/openai/embeddings.ts'
-export { type OpenAiEditsOptions, OpenAiImageEdits, OpenAiImages } from '#engines/openai/images.ts'
+export {
+  type OpenAiEditsOptions,
+  OpenAiImageEdits,
+  OpenAiImages,
+  type OpenAiImagesOptions,
+} from '#engines/openai/images.ts'
 export { OpenAiVideos, type OpenAiVideosOptions } from '#engines/openai/videos.ts'
 export type * from '#engines/ports/engine.ts'
 export { PageUnread } from '#engines/ports/engine.ts'

@@ -12,19 +12,26 @@ export const imageAnswerBytes = 64 * 1024 * 1024
 
 const Answer = z.looseObject({ data: listOf(z.looseObject({ b64_json: z.base64().min(1) })).min(1) })
 
+export interface OpenAiImagesOptions extends UpstreamOptions {
+  /** OpenAI’s newer models always return base64, and reject the member that asks for it. */
+  lacksResponseFormat?: boolean
+}
+
 /** Any server with OpenAI's image generation API. An image given as an address is not fetched. */
 export class OpenAiImages implements ImageEngine {
   /** OpenAI's `style` has two values of its own, which are not presets. */
   readonly carries = carriesAllBut<ImageChoice>('style_preset')
   readonly #upstream: OpenAiUpstream
+  readonly #format: { response_format?: 'b64_json' }
 
   /** Throws one sentence if the address or the key is invalid. */
-  constructor(options: UpstreamOptions) {
+  constructor(options: OpenAiImagesOptions) {
     this.#upstream = new OpenAiUpstream(options, '/images/generations')
+    this.#format = options.lacksResponseFormat ? {} : { response_format: 'b64_json' }
   }
 
   async generate({ request, engineModel, signal }: ImageCall): Promise<Buffer[]> {
-    const body = { model: engineModel, ...bodyOf(request), response_format: 'b64_json' }
+    const body = { model: engineModel, ...bodyOf(request), ...this.#format }
     try {
       const value = await this.#upstream.json({ body, request: namesOf(request), signal }, imageAnswerBytes)
       if (value?.error && !value.data) throw eventError(value.error, namesOf(request))
@@ -75,11 +82,9 @@ const namesOf = (request: ImageCall['request']) => {
   return ours
 }
 
-export interface OpenAiEditsOptions extends UpstreamOptions {
+export interface OpenAiEditsOptions extends OpenAiImagesOptions {
   /** The size to request for a ratio; OpenAI’s own by default. */
   sizes?: Readonly<Record<string, string>>
-  /** OpenAI’s newer models always return base64, and reject the member that asks for it. */
-  lacksResponseFormat?: boolean
 }
 
 const openAiSizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' }

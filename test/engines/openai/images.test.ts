@@ -25,6 +25,12 @@ test('images come as bytes, for a request in OpenAI’s words', async () => {
   expect(Object.keys(server.seen[0]?.body ?? {})).toHaveLength(5)
 })
 
+test('a server that always returns base64 is not asked for it', async () => {
+  const [engine, server] = await engineFor(asJson(answer), { lacksResponseFormat: true })
+  expect(await engine.generate(call())).toEqual(images)
+  expect(server.seen[0]?.body).not.toHaveProperty('response_format')
+})
+
 test('what only other servers take is said where it was asked for', async () => {
   const [engine, server] = await engineFor(asJson(answer))
   await engine.generate(call({ negativePrompt: 'fog', seed: -3, steps: 4, cfgScale: 2 }))

@@ -49,7 +49,7 @@ models:
   - id: images
     type: image
     price: { perImageUsd: 0.01 }
-    upstreams: [{ engine: demo }]
+    upstreams: [{ engine: openai, baseUrl: 'http://127.0.0.1:8000/v1', lacksResponseFormat: true }, { engine: demo }]
   - id: videos
     type: video
     durations: [4s]
@@ -101,7 +101,7 @@ test('a whole file is read, its variables filled in and its models made', () => 
     ['weights', 'text', 'gguf'],
     ['sentences', 'embedding', 'local'],
     ['vectors', 'embedding', 'demo'],
-    ['images', 'image', 'demo'],
+    ['images', 'image', 'openai,demo'],
     ['videos', 'video', 'demo'],
     ['edits', 'inpaint', 'openai,demo'],
     ['larger', 'upscale', 'local'],

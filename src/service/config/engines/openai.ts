@@ -63,7 +63,7 @@ export const openAiOptions = {
       z.strictObject({ members: z.record(z.string(), z.unknown()).refine(...isForeign) }),
     ])
     .optional(),
-  /** For edits; OpenAI’s newer models always return base64, and reject the member that asks for it. */
+  /** For images and edits; OpenAI’s newer models always return base64, and reject the member that asks for it. */
   lacksResponseFormat: z.boolean().optional(),
   timeouts: z
     .strictObject({
@@ -90,7 +90,7 @@ export const openAiKind = defineEngineKind({
     withoutThinking: ['text'],
     xSearch: ['text'],
     takesKeys: ['video'],
-    lacksResponseFormat: ['inpaint'],
+    lacksResponseFormat: ['image', 'inpaint'],
   },
   engines: {
     text: (given, around) =>
@@ -105,7 +105,11 @@ export const openAiKind = defineEngineKind({
           : { xSearch: given.xSearch === 'responses' ? given.xSearch : given.xSearch.members }),
       }),
     embedding: (given, around) => new OpenAiEmbeddings(upstreamOf(given, around)),
-    image: (given, around) => new OpenAiImages(upstreamOf(given, around)),
+    image: (given, around) =>
+      new OpenAiImages({
+        ...upstreamOf(given, around),
+        lacksResponseFormat: given.lacksResponseFormat ?? false,
+      }),
     tts: (given, around) => new OpenAiSpeech(upstreamOf(given, around)),
     asr: (given, around) => new OpenAiTranscription(upstreamOf(given, around)),
     video: (given, around) => {
