@@ -9,6 +9,7 @@ import { askedTokens, type ChatCall, type ChatEngine } from '../ports/engine.ts'
 import { chatMembers, handedOn, type Members, withoutNames } from '../ports/published-members.ts'
 import { ChunkShape, type TextChunk } from '../ports/text-chunk.ts'
 import { askedRunningUsage, EventPieces, RunningUsage, type RunningUsageName } from './chat-stream.ts'
+import { plainInstructions } from './instructions.ts'
 import { SearchedEvents, searchedCompletion, searchedRequest } from './searched-chat.ts'
 
 export interface OpenAiChatOptions extends UpstreamOptions {
@@ -216,13 +217,16 @@ const forwardedMembers = (passMembers: readonly string[] = []): Members =>
   withoutNames(chatMembers(passMembers), ownMembers)
 
 /**
- * Writes a request in the engine's terms. Members in `members` pass unchanged, and nothing else from the caller does.
+ * Writes a request in the engine's terms. Members in `members` pass unchanged, except instructions, and nothing else from
+ * the caller does.
  */
 function forwardedRequest(call: ChatCall, { stream, lengthMember, members }: Forwarding): Record<string, unknown> {
   const { request, engineModel, maxCompletionTokens } = call
   const each = Math.max(1, Math.floor(maxCompletionTokens / (request.n ?? 1)))
+  const passed = handedOn(request, members)
   return {
-    ...handedOn<object>(request, members),
+    ...passed,
+    messages: plainInstructions(passed.messages),
     model: engineModel,
     [lengthMember]: Math.min(each, askedTokens(request) ?? each),
     stream,

@@ -2,6 +2,7 @@ import { fieldError } from '#contract/errors/issues.ts'
 import type { ChatCompletionRequest, ChatMessage } from '#contract/operations/chat.ts'
 import { isObject } from '#contract/wire/json.ts'
 import { askedTokens, type ChatCall } from '../ports/engine.ts'
+import { plainInstructions } from './instructions.ts'
 
 /**
  * A chat with the model's own search, sent as a request to xAI's Responses and converted back: xAI's chat completions
@@ -49,7 +50,7 @@ export function searchedRequest({ request, engineModel, maxCompletionTokens }: C
     ...choiceOf(request.tool_choice),
     ...formatOf(request.response_format),
     model: engineModel,
-    input: oneInstruction(request.messages).flatMap(itemsOf),
+    input: plainInstructions(request.messages).flatMap(itemsOf),
     max_output_tokens: Math.min(maxCompletionTokens, askedTokens(request) ?? maxCompletionTokens),
     tools: [{ type: 'web_search' }, { type: 'x_search' }, ...functions],
     store: false,
@@ -74,22 +75,6 @@ function formatOf(format: ChatCompletionRequest['response_format']) {
   if (format.type !== 'json_schema') return { text: { format } }
   return { text: { format: { ...format.json_schema, type: format.type } } }
 }
-
-const isInstruction = ({ role }: ChatMessage): boolean => role === 'system' || role === 'developer'
-
-/**
- * xAI accepts one message of instructions, which must be first; a chat has the service's, a character's and the
- * caller's.
- */
-function oneInstruction(messages: readonly ChatMessage[]): ChatMessage[] {
-  const end = messages.findIndex(message => !isInstruction(message))
-  const head = messages.slice(0, end === -1 ? messages.length : end)
-  if (head.length < 2) return [...messages]
-  return [{ role: 'system', content: head.map(textOf).join('\n\n') }, ...messages.slice(head.length)]
-}
-
-const textOf = ({ content }: ChatMessage): string =>
-  typeof content === 'string' ? content : (content ?? []).map(part => (part.type === 'text' ? part.text : '')).join('')
 
 function itemsOf(message: ChatMessage): object[] {
   if (message.role === 'tool') {

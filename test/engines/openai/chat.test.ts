@@ -80,6 +80,33 @@ test('what is published passes; who is called, with what key, how and what for d
   expect(headers).toMatchObject({ authorization: 'Bearer sk-canary', 'content-type': 'application/json' })
 })
 
+const told = (role: string, content: string) => ({ role, content })
+const marked = { type: 'text', text: 'B', cache_control: { type: 'ephemeral' } }
+
+test.each<[rule: string, messages: object[], sent: object[]]>([
+  ['one of a developer', [told('developer', 'A'), told('user', 'hi')], [told('system', 'A'), told('user', 'hi')]],
+  [
+    'several at the beginning',
+    [told('system', 'A'), { role: 'developer', content: [{ type: 'text', text: 'B' }] }, told('user', 'hi')],
+    [told('system', 'A\n\nB'), told('user', 'hi')],
+  ],
+  [
+    'one that is marked for a cache',
+    [told('system', 'A'), { role: 'system', content: [marked] }, told('user', 'hi')],
+    [{ role: 'system', content: [{ type: 'text', text: 'A' }, marked] }, told('user', 'hi')],
+  ],
+  [
+    'a later one, which keeps its place',
+    [told('user', 'hi'), told('developer', 'A'), told('user', 'there')],
+    [told('user', 'hi'), told('system', 'A'), told('user', 'there')],
+  ],
+  ['nothing else', [told('system', 'A'), told('system', 'B')], [told('system', 'A\n\nB')]],
+])('instructions reach a template that reads only a first system message: %s', async (_rule, messages, sent) => {
+  const [engine, server] = await engineFor(asJson(completion))
+  await engine.complete(call({ messages }))
+  expect(server.seen[0]?.body.messages).toEqual(sent)
+})
+
 test.each([
   ['clipped to what was held', {}, { maxCompletionTokens: 7 }, { max_tokens: 7 }],
   ['shared by the choices', { n: 4 }, { maxCompletionTokens: 42 }, { max_tokens: 10, n: 4 }],
