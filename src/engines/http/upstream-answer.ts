@@ -33,6 +33,8 @@ interface Asking {
   signal: AbortSignal
   /** For the whole answer, in milliseconds; unlimited if absent. */
   timeoutMs?: number | undefined
+  /** Until the first byte of its body, and between two later ones, in milliseconds; unlimited if absent. */
+  silence?: { firstMs: number; laterMs: number } | undefined
 }
 
 /**
@@ -45,6 +47,10 @@ export class UpstreamAnswer {
   readonly #signal: AbortSignal
   readonly #leave = () => this.#breakOff(this.#signal.reason)
   readonly #timer: NodeJS.Timeout | null
+  readonly #laterMs: number
+  /** The wait for the next byte. */
+  #silence: NodeJS.Timeout | null
+  #hasByte = false
   #beginning: Beginning | null
   #control: Control | null = null
   #pieces: Buffer[] = []
@@ -61,11 +67,12 @@ export class UpstreamAnswer {
   /** How many bytes may still arrive of an answer that is no longer read; null while it is read. */
   #unreadBytes: number | null = null
 
-  private constructor({ signal, timeoutMs }: Asking, beginning: Beginning) {
+  private constructor({ signal, timeoutMs, silence }: Asking, beginning: Beginning) {
     this.#signal = signal
     this.#beginning = beginning
-    const late = () => this.#breakOff(new DOMException('The answer took too long.', 'TimeoutError'))
-    this.#timer = timeoutMs === undefined ? null : setTimeout(late, timeoutMs).unref()
+    this.#timer = timeoutMs === undefined ? null : setTimeout(() => this.#late(), timeoutMs).unref()
+    this.#laterMs = silence?.laterMs ?? 0
+    this.#silence = silence ? this.#silentFor(silence.firstMs) : null
     signal.addEventListener('abort', this.#leave)
   }
 
@@ -150,6 +157,7 @@ export class UpstreamAnswer {
   }
 
   onResponseData(control: Control, piece: Buffer): void {
+    if (this.#silence) this.#heard(this.#silence)
     if (this.#unreadBytes !== null) {
       this.#passOver(piece)
       return
@@ -174,6 +182,25 @@ export class UpstreamAnswer {
     this.#end({ error })
   }
 
+  #late(): void {
+    this.#breakOff(new DOMException('The answer took too long.', 'TimeoutError'))
+  }
+
+  #silentFor(ms: number): NodeJS.Timeout {
+    return setTimeout(() => (this.#isPaused ? this.#silence?.refresh() : this.#late()), ms).unref()
+  }
+
+  /** A server may need long to read a prompt, but then its bytes follow each other. */
+  #heard(silence: NodeJS.Timeout): void {
+    if (this.#hasByte) {
+      silence.refresh()
+      return
+    }
+    this.#hasByte = true
+    clearTimeout(silence)
+    this.#silence = this.#silentFor(this.#laterMs)
+  }
+
   #isTakenDirectly(piece: Buffer): boolean {
     const reader = this.#reader
     if (!reader?.takeDirectly) return false
@@ -195,6 +222,7 @@ export class UpstreamAnswer {
   #goOn(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
+    this.#silence?.refresh()
     this.#control?.resume()
   }
 
@@ -215,6 +243,8 @@ export class UpstreamAnswer {
     this.#isOver = true
     this.#failure = failure
     if (this.#timer) clearTimeout(this.#timer)
+    if (this.#silence) clearTimeout(this.#silence)
+    this.#silence = null
     this.#signal.removeEventListener('abort', this.#leave)
     if (failure) this.#beginning?.reject(failure.error)
     this.#beginning = null

@@ -55,6 +55,7 @@ export class OpenAiUpstream {
    * `known`.
    */
   async post({ body, request, stream, type: wanted, signal }: UpstreamCall): Promise<UpstreamAnswer> {
+    const { firstByteMs, answerMs, silenceMs } = this.timeouts
     const isForm = body instanceof FormData
     const accept = stream ? 'text/event-stream' : wanted ? '*/*' : 'application/json'
     const answer = await UpstreamAnswer.to(
@@ -71,10 +72,11 @@ export class OpenAiUpstream {
           accept,
         },
         body: isForm ? body : JSON.stringify(body),
-        headersTimeout: stream ? this.timeouts.firstByteMs : this.timeouts.answerMs,
-        bodyTimeout: this.timeouts.silenceMs,
+        headersTimeout: stream ? firstByteMs : answerMs,
+        // Many servers send the headers of a stream at once, so the wait for its first byte is limited below.
+        bodyTimeout: stream ? 0 : silenceMs,
       },
-      { signal, timeoutMs: stream ? undefined : this.timeouts.answerMs },
+      stream ? { signal, silence: { firstMs: firstByteMs, laterMs: silenceMs } } : { signal, timeoutMs: answerMs },
     )
     if (answer.status !== 200) throw await this.#refused(answer, request)
     const type = String(answer.headers['content-type'] ?? '')

@@ -41,6 +41,18 @@ test.each([
   },
 )
 
+test('a stream may take longer until its first byte than between two later ones', async () => {
+  const late = async (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    await sleep(400)
+    response.end(joined)
+  }
+  const [engine] = await engineFor(late, { timeouts: { firstByteMs: 5_000, silenceMs: 100 } })
+  expect(await read(engine)).toMatchObject({ text: 'hello', error: null })
+  const [hasty] = await engineFor(late, { timeouts: { firstByteMs: 100, silenceMs: 5_000 } })
+  expect(await read(hasty)).toMatchObject({ chunks: [], error: { status: 504 } })
+})
+
 test('chunks that are taken at once are not yielded too', async () => {
   const texts = ['a', 'b', 'c', 'd', 'e']
   const [engine] = await engineFor(async response => {

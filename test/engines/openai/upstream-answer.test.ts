@@ -31,10 +31,11 @@ afterEach(async () => {
 interface Asked {
   signal?: AbortSignal
   timeoutMs?: number
+  silence?: { firstMs: number; laterMs: number }
   port?: number
 }
 
-const asked = ({ signal = new AbortController().signal, timeoutMs, port }: Asked = {}) =>
+const asked = ({ signal = new AbortController().signal, timeoutMs, silence, port }: Asked = {}) =>
   UpstreamAnswer.to(
     agent,
     {
@@ -43,7 +44,7 @@ const asked = ({ signal = new AbortController().signal, timeoutMs, port }: Asked
       method: 'POST',
       body: '{}',
     },
-    { signal, timeoutMs },
+    { signal, timeoutMs, silence },
   )
 
 const isClosed = async (index = 0) => expect.poll(() => sockets[index]?.destroyed).toBe(true)
@@ -96,6 +97,14 @@ test('a server is read no faster than its reader reads', async () => {
   // What the buffers of both sockets hold; the server has 32 MB to say.
   expect(written).toBeLessThan(16 * 1024 * 1024)
   expect((await slow.whole(64 * 1024 * 1024)).length).toBe(512 * 64 * 1024)
+})
+
+test('a server is not silent while its reader does not read', async () => {
+  const bytes = 4 * 1024 * 1024
+  answer = (_request, response) => void response.end(Buffer.alloc(bytes, 'a'))
+  const slow = await asked({ silence: { firstMs: 5_000, laterMs: 100 } })
+  await sleep(300)
+  expect((await slow.whole(bytes)).length).toBe(bytes)
 })
 
 test('pieces that are taken at once do not end the wait, and the first that is not taken does', async () => {
