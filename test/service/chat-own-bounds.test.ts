@@ -56,14 +56,16 @@ describe('an answer that a limit of ours has cut', () => {
     const answer = fixture.chat(customer)
     await asked()
     fixture.service.clock.pass(thoughtMs)
-    expect([(await answer).status, await charged()]).toEqual([504, prompt + thought])
+    const { status, headers } = await answer
+    expect([status, headers.get('x-should-retry'), await charged()]).toEqual([504, 'false', prompt + thought])
   })
 
   test('whole, because it is too large: the prompt, and the least tokens of that', async () => {
     const blanks = ' '.repeat(33 * 1024 * 1024)
     const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: blanks } }]
     const { fixture, customer, charged } = await against(asJson({ ...completion, choices }), 20_000)
-    expect((await fixture.chat(customer, { max_tokens: 5_000 })).status).toBe(500)
+    const { status, headers } = await fixture.chat(customer, { max_tokens: 5_000 })
+    expect([status, headers.get('x-should-retry')]).toEqual([500, 'false'])
     expect(await charged()).toBe(prompt + 50_000n)
   })
 
@@ -132,6 +134,7 @@ describe('an engine that fails by itself is free', () => {
     const { fixture, customer, charged } = await against(answer)
     const response = await fixture.chat(customer, { stream })
     expect(response.status).toBeGreaterThanOrEqual(500)
+    expect(response.headers.has('x-should-retry')).toBe(false)
     expect(await charged()).toBe(0n)
   })
 })

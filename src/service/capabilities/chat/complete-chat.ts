@@ -1,5 +1,7 @@
+import { inferenceFailed, requestTimeout } from '#contract/errors/errors.ts'
 import type { ChatCompletion, TokenUsage } from '#contract/operations/chat.ts'
 import type { ServiceParametersEcho } from '#contract/operations/service-parameters.ts'
+import { shouldRetry } from '#contract/wire/headers.ts'
 import { ownBoundOf } from '#engines/http/upstream-error.ts'
 import type { SearchResult } from '#engines/ports/engine.ts'
 import type { Charge } from '#ledger/charges/charge.ts'
@@ -78,9 +80,13 @@ async function completed({ call, plan, service, prepared, charge }: Completing):
       streamUsage.madeAtLeast(Math.min(plan.maxCompletionTokens, tokensOfTooLarge(prepared.request)))
     if (bound || signal.aborted) await charge.capture(streamUsage.lines(true))
     else if (isRefused(error)) await charge.capture(oneCharge(prepared.lines))
+    if (bound) throw bound === 'size' ? inferenceFailed(chargedHeaders) : requestTimeout(chargedHeaders)
     throw error
   }
 }
+
+/** OpenAI's clients retry such an error by themselves, and every attempt would be charged. */
+const chargedHeaders = { [shouldRetry.name]: shouldRetry.format(false) }
 
 const withOwnSources = (prepared: PreparedChat, own: readonly SearchResult[]): PreparedChat => ({
   ...prepared,
