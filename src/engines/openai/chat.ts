@@ -16,6 +16,8 @@ export interface OpenAiChatOptions extends UpstreamOptions {
   lengthMember?: Forwarding['lengthMember']
   /** Paths of members to forward in addition to the published ones. */
   passMembers?: readonly string[]
+  /** The server always reports the usage of a stream, and rejects the member that asks for it. */
+  lacksStreamOptions?: boolean
   /** How the server reports running usage in a stream; not requested if absent. */
   runningUsage?: RunningUsageName | undefined
   /**
@@ -45,7 +47,7 @@ export class OpenAiChat implements ChatEngine {
   readonly hasXSearch: boolean
   readonly #withoutThinking: Readonly<Record<string, unknown>>
   readonly #clock: Clock
-  readonly #forwarding: Pick<Forwarding, 'lengthMember' | 'members'>
+  readonly #forwarding: Omit<Forwarding, 'stream'>
   readonly #runningUsage: RunningUsageName | undefined
   readonly passMembers: readonly string[]
 
@@ -56,6 +58,7 @@ export class OpenAiChat implements ChatEngine {
     this.#forwarding = {
       lengthMember: options.lengthMember ?? 'max_tokens',
       members: forwardedMembers(this.passMembers),
+      hasStreamOptions: !options.lacksStreamOptions,
     }
     this.#withoutThinking = options.withoutThinking ?? {}
     this.#runningUsage = options.runningUsage
@@ -197,6 +200,7 @@ interface Forwarding {
   /** The engine's member for the maximum number of answer tokens. */
   lengthMember: 'max_tokens' | 'max_completion_tokens'
   members: Members
+  hasStreamOptions: boolean
 }
 
 /** Members that this service sets itself: the model, the length of the answer, and its form. */
@@ -220,7 +224,10 @@ const forwardedMembers = (passMembers: readonly string[] = []): Members =>
  * Writes a request in the engine's terms. Members in `members` pass unchanged, except instructions, and nothing else from
  * the caller does.
  */
-function forwardedRequest(call: ChatCall, { stream, lengthMember, members }: Forwarding): Record<string, unknown> {
+function forwardedRequest(
+  call: ChatCall,
+  { stream, lengthMember, members, hasStreamOptions }: Forwarding,
+): Record<string, unknown> {
   const { request, engineModel, maxCompletionTokens } = call
   const each = Math.max(1, Math.floor(maxCompletionTokens / (request.n ?? 1)))
   const passed = handedOn(request, members)
@@ -230,6 +237,6 @@ function forwardedRequest(call: ChatCall, { stream, lengthMember, members }: For
     model: engineModel,
     [lengthMember]: Math.min(each, askedTokens(request) ?? each),
     stream,
-    ...(stream ? { stream_options: { include_usage: true } } : {}),
+    ...(stream && hasStreamOptions ? { stream_options: { include_usage: true } } : {}),
   }
 }

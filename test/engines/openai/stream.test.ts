@@ -83,6 +83,12 @@ test('a stream asks for usage and comes event by event', async () => {
   })
 })
 
+test('a server that always reports usage is not asked for it', async () => {
+  const [engine, server] = await engineFor(asEvents(whole), { lacksStreamOptions: true })
+  expect((await read(engine)).chunks.at(-1)?.usage).toEqual(usage)
+  expect(server.seen[0]?.body).not.toHaveProperty('stream_options')
+})
+
 describe('running usage', () => {
   const said = (index: number, prompt: number, completion: number) => ({
     ...chunk('x'),

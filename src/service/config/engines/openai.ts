@@ -45,6 +45,8 @@ export const openAiOptions = {
   /** Whether two requests for a video with the same `Idempotency-Key` make one. */
   takesKeys: z.boolean().optional(),
   lengthMember: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  /** Mistral's API always reports the usage of a stream, and rejects the member that asks for it. */
+  lacksStreamOptions: z.boolean().optional(),
   /** How the server reports running usage in a stream: the first is for vLLM and SGLang, the second for llama.cpp. */
   runningUsage: z.enum(runningUsages).optional(),
   /** Members of a caller's chat that this server gets in addition to the published ones. */
@@ -85,6 +87,7 @@ export const openAiKind = defineEngineKind({
   options: openAiOptions,
   onlyFor: {
     lengthMember: ['text'],
+    lacksStreamOptions: ['text'],
     passMembers: ['text'],
     runningUsage: ['text'],
     withoutThinking: ['text'],
@@ -97,6 +100,7 @@ export const openAiKind = defineEngineKind({
       new OpenAiChat({
         ...upstreamOf(given, around),
         lengthMember: given.lengthMember,
+        lacksStreamOptions: given.lacksStreamOptions ?? false,
         passMembers: given.passMembers ?? [],
         withoutThinking: given.withoutThinking ?? {},
         runningUsage: given.runningUsage,
