@@ -88,9 +88,12 @@ const AssistantMessage = z
     },
   )
 
+/** OpenAI's clients may send parts (brief §1.2), which few engines accept here. */
+const ToolContent = z.union([z.string(), listOf(TextPart).transform(parts => parts.map(({ text }) => text).join('\n'))])
+
 const ToolMessage = z.looseObject({
   role: z.literal('tool'),
-  content: z.string(),
+  content: ToolContent,
   tool_call_id: z.string(),
   name: z.string().nullish(),
   reasoning_content: z.string().nullish(),

@@ -117,6 +117,17 @@ test.each([
   expect(server.seen[0]?.body).toMatchObject(sent)
 })
 
+test('what a tool returned in parts is sent as one text', async () => {
+  const [engine, server] = await engineFor(asJson(completion))
+  const called = {
+    role: 'assistant',
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+  }
+  const texts = ['two', 'lines'].map(text => ({ type: 'text', text }))
+  await engine.complete(call({ messages: [called, { role: 'tool', tool_call_id: 'c', content: texts }] }))
+  expect(server.seen[0]?.body.messages).toEqual([called, { role: 'tool', tool_call_id: 'c', content: 'two\nlines' }])
+})
+
 test('a server may know that limit by the other name', async () => {
   const [engine, server] = await engineFor(asJson(completion), { lengthMember: 'max_completion_tokens' })
   await engine.complete(call({ max_tokens: 5 }))
