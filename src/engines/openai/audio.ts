@@ -2,7 +2,7 @@ import { FormData } from 'undici'
 import { z } from 'zod'
 import { unreadableSpeech } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { type SpeechFormat, speechTypes, type Transcription } from '#contract/operations/audio.ts'
+import type { Transcription } from '#contract/operations/audio.ts'
 import { listOf } from '#contract/schemas.ts'
 import { speechBytes } from '../audio/recording.ts'
 import { OpenAiUpstream } from '../http/upstream.ts'
@@ -53,7 +53,7 @@ export class OpenAiSpeech implements SpeechEngine {
     }
     try {
       const body = { model: engineModel, ...request }
-      return await this.#upstream.bytes({ body, request, type: typeOf(format), signal }, speechBytes)
+      return await this.#upstream.bytes({ body, request, type: audioTypes, signal }, speechBytes)
     } catch (error) {
       throw this.#upstream.known(error, signal)
     }
@@ -65,10 +65,7 @@ export class OpenAiSpeech implements SpeechEngine {
 }
 
 /** Servers name formats in several ways; anything that is not audio is never passed on. */
-const typeOf = (format: SpeechFormat): RegExp =>
-  format === 'opus'
-    ? /^(audio|application)\//i
-    : new RegExp(`^(${speechTypes[format]}|audio/|application/octet-stream)`, 'i')
+const audioTypes = /^(audio\/|application\/(ogg|octet-stream)\b)/i
 
 const span = { start: z.number(), end: z.number() }
 

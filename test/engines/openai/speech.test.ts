@@ -36,11 +36,17 @@ test('what else was asked for is said', async () => {
 })
 
 test.each([
-  ['a page', 'text/html'],
-  ['JSON', 'application/json'],
-])('%s is no sound', async (_name, type) => {
+  ['a page', 'text/html', 'mp3'],
+  ['JSON', 'application/json', 'mp3'],
+  ['JSON', 'application/json', 'opus'],
+] as const)('%s (%s) is no sound, for %s', async (_name, type, format) => {
   const [engine] = await engineFor(asAudio(type))
-  await expect(engine.speak(call())).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })
+  await expect(engine.speak(call({ format }))).rejects.toMatchObject({ kind: 'INFERENCE_FAILED' })
+})
+
+test('sound in Ogg may be called so', async () => {
+  const [engine] = await engineFor(asAudio('application/ogg'))
+  expect(await engine.speak(call({ format: 'opus' }))).toHaveLength(4)
 })
 
 test.each([
