@@ -29,7 +29,7 @@ test('init writes a file that serve accepts, with the models that were found', a
   expect(made.stdout).toMatch(/Left out: nomic-embed-text, from http:.*its name suggests that it is not a chat model/)
   const text = await readFile(file, 'utf8')
   expect(text).toContain(`- id: "llama3.2"\n    type: text\n    traits: [default]\n    contextTokens: 4096\n`)
-  expect(text).toContain('contextTokens: 8192 # a guess: the server does not report it')
+  expect(text).toContain('contextTokens: 4096 # a guess: the server does not report it')
   expect(text.match(/outputPerMillionUsd: 0\.60 } # a guess$/gm)).toHaveLength(3)
   expect(text).not.toContain('nomic-embed-text')
   const checked = await runCommand(['serve', '--check', '--config', file])

@@ -14,8 +14,11 @@ export interface FoundModel {
   server: string
 }
 
-/** Context length if a server does not report it: less than nearly every model has. */
-const carefulContextTokens = 8_192
+/**
+ * Context length if a server does not report it: what Ollama and LM Studio load a model with by default. Ollama cuts off
+ * a longer prompt without an error, and its caller would pay for the rest.
+ */
+const carefulContextTokens = 4_096
 
 /** Names of models that are not for chats. */
 const otherWork = /embed|rerank|whisper|tts|diffusion|clip|bge-/i
