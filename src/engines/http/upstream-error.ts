@@ -23,13 +23,21 @@ interface Refusal {
   body: Record<string, unknown> | null
 }
 
+/** 498 is Groq's, 529 Anthropic's. */
+const overloaded: ReadonlySet<number> = new Set([429, 498, 529])
+
+/** How Hugging Face's servers say that a model failed while it generated. */
+const failedGeneration = 424
+
 /** Returns our error for an unsuccessful answer of the engine. */
 export function refusalError({ status, retryAfter, body }: Refusal, request: object): ServiceError {
   const wait = waitHeader(retryAfter)
-  if (status === 429 || status === 529) return modelOverloaded(wait)
+  // OpenAI answers 429 to a bill that was not paid, too.
+  if (status === 429 && detailsOf(body).code === 'insufficient_quota') return mayBeRequests(modelOffline())
+  if (overloaded.has(status)) return modelOverloaded(wait)
   if (status === 503) return modelAtCapacity(wait)
   if (status === 408 || status === 504) return requestTimeout(wait)
-  if (status >= 500 || status < 400) return inferenceFailed(wait)
+  if (status >= 500 || status < 400 || status === failedGeneration) return inferenceFailed(wait)
   // The engine's key, bill or model name is the operator's concern, not the caller's; but a request may also have
   // caused the error.
   if ([401, 405, 407].includes(status)) return blameless(mayBeRequests(modelOffline()))
