@@ -95,7 +95,8 @@ export async function writePulled(outgoing: ServerResponse, source: PulledBody):
   outgoing.on('close', left)
   source.sendDirectlyTo?.(directReaderOf(outgoing))
   try {
-    let write = firstWrite
+    // The headers are sent with the first piece.
+    let write = writeThrough
     for (let piece = await source.next(); piece; piece = await source.next()) {
       if (ended) return
       if (!write(outgoing, piece)) await readerCatchesUp(outgoing)
@@ -116,8 +117,19 @@ export async function writePulled(outgoing: ServerResponse, source: PulledBody):
 /** Writes a piece; false if the reader should take some before the next. */
 type Write = (outgoing: ServerResponse, piece: Uint8Array | string) => boolean
 
-/** The headers are sent with the first piece. */
-const firstWrite: Write = (outgoing, piece) => outgoing.write(piece)
+/**
+ * Leaves nothing in the message, because a later piece may go to the socket directly: Node 26 would keep this one until
+ * the next tick, and the later one would overtake it.
+ */
+const writeThrough: Write = (outgoing, piece) => {
+  const { socket } = outgoing
+  // It has no socket while an earlier answer of the same connection is being sent.
+  if (!socket) return outgoing.write(piece)
+  outgoing.cork()
+  outgoing.write(piece)
+  outgoing.uncork()
+  return !socket.writableNeedDrain
+}
 
 /**
  * Node turns a chunk into four writes and gathers them until the next tick; one write of the whole chunk costs less.
@@ -126,8 +138,7 @@ const firstWrite: Write = (outgoing, piece) => outgoing.write(piece)
  */
 const writeChunk: Write = (outgoing, piece) => {
   const { socket, chunkedEncoding } = outgoing
-  // It has no socket while an earlier answer of the same connection is being sent.
-  if (!socket || !chunkedEncoding || typeof piece !== 'string') return outgoing.write(piece)
+  if (!socket || !chunkedEncoding || typeof piece !== 'string') return writeThrough(outgoing, piece)
   const bytes = Buffer.byteLength(piece)
   return socket.write(`${bytes.toString(16)}\r\n${piece}\r\n`, bytes === piece.length ? 'latin1' : 'utf8')
 }
