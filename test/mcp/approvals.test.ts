@@ -247,8 +247,15 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
       capabilities: { elicitation: {} },
       elicit: () => Promise.reject(new Error('no window to ask in')),
     })
-    const result = await client.callTool(call).catch((error: unknown) => ({ isError: error instanceof Error }))
+    const ask = () => client.callTool(call).catch((error: Error) => ({ isError: true, content: [], error }))
+    const result = await ask()
     expect(result.isError).toBe(true)
+    if (era === 'legacy') {
+      expect(textOf(result)).toBe(
+        'The client did not ask the user. Nothing was charged. Make the same call again: its result then says what the user can do.',
+      )
+      expect(await ask()).toMatchObject({ structuredContent: { status: 'needs_approval', approval_id: 'appr_spend' } })
+    }
     expect(seen).toMatchObject({ given: [], calls: [] })
   })
 

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import { zeroUsd } from '#contract/money.ts'
 import { displayUntil } from '#contract/time.ts'
 import { type AnswerKept, type ApprovalRequest, sayOpenRequest, type Waiting, waitingFor } from '#toolkit/approval.ts'
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
@@ -38,6 +39,17 @@ export const faultResult = (reference: string, nowMs: number): CallToolResult =>
       happened: sayFault(reference),
       charged: 'unknown',
       next: 'Repeating a paid call returns the result without paying again. Try once more, then report the reference.',
+    },
+    nowMs,
+  )
+
+/** The client declared forms, but did not show this one, or no one answered it. */
+export const unaskedResult = (nowMs: number): CallToolResult =>
+  failedResult(
+    {
+      happened: 'The client did not ask the user.',
+      charged: zeroUsd,
+      next: 'Make the same call again: its result then says what the user can do.',
     },
     nowMs,
   )
