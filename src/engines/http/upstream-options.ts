@@ -29,7 +29,8 @@ export interface EngineTimeouts {
 export const usualTimeouts: EngineTimeouts = {
   connectMs: 5_000,
   firstByteMs: 120_000,
-  answerMs: 600_000,
+  // OpenAI's clients give up after ten minutes, and then repeat a call that is still charged.
+  answerMs: 570_000,
   silenceMs: 60_000,
   streamMs: 1_800_000,
 }
