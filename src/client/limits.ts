@@ -7,8 +7,8 @@ import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 export const connectTimeoutMs = 10_000
 /** A chat without streaming answers when it is complete; services themselves give up after about two minutes. */
 export const headersTimeoutMs = 180_000
-/** Longest silence within a body: streams send something more often. */
-export const bodyTimeoutMs = 60_000
+/** Longest silence within a body: a service lets its engine pause for two minutes in a stream, which is charged. */
+export const bodyTimeoutMs = 150_000
 /** For a whole answer of JSON that cost nothing, once it has begun; the longest list takes seconds. */
 export const bodyMs = 30_000
 /** The same for an answer that was paid for: sixteen images over a slow line. */
