@@ -339,7 +339,7 @@ test.each([
   ['gemini', '/Users/me/.gemini/settings.json', 'C:\\Users\\me\\.gemini\\settings.json'],
   ['antigravity', '/Users/me/.gemini/config/mcp_config.json', 'C:\\Users\\me\\.gemini\\config\\mcp_config.json'],
   ['zed', '/Users/me/.config/zed/settings.json', 'D:\\Roaming\\Zed\\settings.json'],
-  ['windsurf', '/Users/me/.codeium/windsurf/mcp_config.json', 'C:\\Users\\me\\.codeium\\windsurf\\mcp_config.json'],
+  ['devin', '/Users/me/.config/devin/mcp_config.json', 'D:\\Roaming\\devin\\mcp_config.json'],
   [
     'cline',
     '/Users/me/.cline/data/settings/cline_mcp_settings.json',

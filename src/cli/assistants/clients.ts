@@ -205,16 +205,35 @@ export const assistantClients: readonly AssistantClient[] = [
     docs: 'https://zed.dev/docs/ai/mcp',
   },
   {
-    name: 'windsurf',
-    title: 'Windsurf',
+    // Windsurf is now Devin Desktop, which reads this file too.
+    name: 'devin',
+    title: 'Devin',
     format: 'JSON',
-    files: machine => [atHome(machine, '.codeium', 'windsurf', 'mcp_config.json')],
+    files: machine => [
+      machine.platform === 'win32'
+        ? inAppFolder(machine, 'devin', 'mcp_config.json')
+        : inXdgFolder(machine, 'devin', 'mcp_config.json'),
+    ],
     keys: ['mcpServers', 'farebox'],
-    signs: machine => ({ folders: [atHome(machine, '.codeium', 'windsurf')], program: 'windsurf' }),
+    signs: machine => ({
+      folders: [machine.platform === 'win32' ? inAppFolder(machine, 'devin') : inXdgFolder(machine, 'devin')],
+      program: 'devin',
+    }),
     entry: plain,
-    apiKey: '${env:FAREBOX_API_KEY}',
-    afterwards: 'Refresh the MCP servers in the settings of Cascade.',
-    docs: 'https://docs.windsurf.com/windsurf/cascade/mcp',
+    apiKey: null,
+    ownCommand: start => [
+      'devin',
+      'mcp',
+      'add',
+      '-s',
+      'user',
+      ...flags('-e', start),
+      'farebox',
+      '--',
+      ...program(start),
+    ],
+    afterwards: 'Start a new session of Devin; in Devin Desktop, refresh the MCP servers first.',
+    docs: 'https://docs.devin.ai/cli/extensibility/mcp/configuration',
   },
   {
     name: 'cline',
