@@ -11,8 +11,14 @@ export const minimumSecondsLeft = 10
 /** Longest signature of a contract wallet: several times that of several owners or a passkey. */
 export const signatureBytes = 2_048
 
-/** How long a request waits for its payment before it answers that it is pending; the work continues without it. */
-export const answerWaitMs = 10_000
+/**
+ * How long a request waits for its payment before it answers that it is pending; the work continues without it. Ten
+ * confirmations on Base take twenty seconds, and stock clients pay again after such an answer.
+ */
+export const answerWaitMs = 30_000
+
+/** How long an operator waits for a look at a payment. */
+export const lookWaitMs = 10_000
 
 /** Time between two reads of a row that another process is working on. */
 export const rowPollMs = 100
@@ -58,6 +64,10 @@ export const landingLookMs = 100
 
 /** Time between two such checks if the transfer is there but its block may still be dropped: half a block on Base. */
 export const confirmationLookMs = 1_000
+
+/** How often the first driver of a payment checks for its confirmations, and how long after the first check the last. */
+export const confirmationLooks = 26
+export const confirmationLooksMs = 30_000
 
 /** The highest number of confirmations that can be required: half an hour on Base, and no payer would wait longer. */
 export const mostConfirmations = 1_000

@@ -22,6 +22,8 @@ export interface Told {
   verdict?: Verdict
   settlement?: Settlement | Error
   seen?: (OnChain | Error)[]
+  /** Happens instead of the waits between the checks. */
+  pause?: (ms: number) => Promise<void>
 }
 
 export const landed: OnChain = { state: 'landed', transaction: '0xfeed', amount: microUsd(5_000_000) }
@@ -59,7 +61,7 @@ export async function openDriverWorld() {
 
   const signed = (terms: Partial<EvmPayment['authorization']> = {}) => signedPayment(++made, world.seconds(), terms)
 
-  function driverOf({ verdict = { valid: true }, settlement, seen = [open] }: Told) {
+  function driverOf({ verdict = { valid: true }, settlement, seen = [open], pause }: Told) {
     const asked = { settled: 0, found: [] as (string | null)[] }
     const facilitator: Facilitator = {
       verify: async () => verdict,
@@ -85,7 +87,8 @@ export async function openDriverWorld() {
     }
     const log = { info: tell, warn: tell, error: tell }
     const { rows, clock } = world
-    return { asked, log, facilitator, chain, driver: new PaymentDriver({ rows, facilitator, chain, clock, log }) }
+    const driver = new PaymentDriver({ rows, facilitator, chain, clock, log, ...(pause ? { pause } : {}) })
+    return { asked, log, facilitator, chain, driver }
   }
 
   /** Begins a payment, and answers what stands in the ledger afterwards. */

@@ -174,6 +174,46 @@ describe('of a payment that was settled', () => {
     expect([ended.state, ended.asked.found.length]).toEqual(['credited', 2])
   })
 
+  /** A second passes with each pause. */
+  const pause = async (ms: number) => world.clock.pass(ms)
+  const unconfirmed = (times: number) => Array.from({ length: times }, (): OnChain => ({ state: 'unconfirmed' }))
+
+  test('the first request waits long enough for ten confirmations on Base, and no other driver takes it', async () => {
+    const payment = world.signed()
+    const free: number[] = []
+    const waits = async (ms: number) => {
+      // Each check takes half a second.
+      await pause(ms + 500)
+      const abandoned = await world.rows.abandoned(100)
+      if (abandoned.some(({ key }) => key === payment.key)) free.push(world.clock.now())
+    }
+    // Some are made by a node that is behind, or that does not answer.
+    const seen = [...unconfirmed(8), open, ...unconfirmed(8), away, ...unconfirmed(4), landed]
+    const ended = await world.begin({ seen, pause: waits }, payment)
+    expect([ended.state, ended.asked.found.length, free]).toEqual(['credited', 23, []])
+  })
+
+  test('it waits no longer than half a minute', async () => {
+    const ended = await world.begin({ seen: unconfirmed(1), pause })
+    expect([ended.state, ended.asked.found.length, ended.row?.leaseUntilMs]).toEqual(['unknown', 27, null])
+  })
+
+  const left: [rule: string, then: (OnChain | Error)[], looks: number][] = [
+    ['whose block was dropped', [open], 3],
+    ['of which the node tells nothing', [away], 3],
+  ]
+  test.each(left)('one %s is left to the next driver', async (_rule, then, looks) => {
+    const ended = await world.begin({ seen: [...unconfirmed(1), ...then], pause })
+    expect([ended.state, ended.asked.found.length, ended.row?.leaseUntilMs]).toEqual(['unknown', looks, null])
+  })
+
+  test('a stopping service waits for no more confirmations', async () => {
+    const payment = world.signed()
+    const { driver, asked } = world.driverOf({ seen: unconfirmed(1), pause: async () => driver.close() })
+    await driver.begin(payment, null, async () => undefined)
+    expect([asked.found.length, (await world.stateOf(payment)).row?.leaseUntilMs]).toEqual([2, null])
+  })
+
   test('every resend is answered with the settlement that the chain showed', async () => {
     const { payment, row } = await world.begin({ seen: [landed] })
     expect((await world.rows.answerOf(row ?? expect.fail())).settlement).toEqual({

@@ -273,7 +273,9 @@ describe('X11: depth', () => {
   test('a payment waits until the chain cannot drop it, and one that was dropped is not credited', async () => {
     chain.node.slots.finality = { confirmed: 100, finalized: 100 }
     const payment = await signSvm(world, account)
-    expect((await sendSvm(world, payment)).status).toBe(500)
+    const stopped = world.compose({ answerWaitMs: 300 })
+    await expect(sendTo(stopped, payment)).rejects.toMatchObject({ status: 500 })
+    await stopped.close()
     expect(await creditOf(world, account.address)).toBe(0n)
     const waits = 'A payment has too few confirmations so far; it is checked again.'
     expect(world.logged.map(({ message }) => message)).toContain(waits)

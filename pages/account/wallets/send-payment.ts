@@ -97,8 +97,8 @@ type Outcome =
   /** Not known: the same payment must be sent again. `isUntouched` if this attempt certainly moved no money. */
   | { state: 'open'; happened: string; retrySeconds: number; isUntouched?: boolean }
 
-/** The server itself waits 10 seconds for the chain. */
-const answerMs = 40_000
+/** The server itself waits 30 seconds for the chain. */
+const answerMs = 60_000
 const retrySeconds = 3
 
 /** Sends a signed payment. Anything but a clear answer leaves it open, because it may have been taken. */

@@ -7,11 +7,14 @@ import {
   completionIntervalMs,
   completionRows,
   confirmationLookMs,
+  confirmationLooks,
+  confirmationLooksMs,
   expiryMarginSeconds,
   failedLooks,
   landingLookMs,
   landingLooks,
   landingLooksMs,
+  leaseMs,
 } from '../bounds.ts'
 import type { Facilitator, Settlement } from '../facilitators/rail.ts'
 import {
@@ -38,6 +41,8 @@ export class PaymentDriver {
   readonly #chain: PaymentChain
   readonly #clock: Clock
   readonly #log: Log
+  readonly #pause: (ms: number) => Promise<unknown>
+  #isClosing = false
 
   constructor(options: DriverOptions) {
     this.#rows = options.rows
@@ -45,6 +50,12 @@ export class PaymentDriver {
     this.#chain = options.chain
     this.#clock = options.clock
     this.#log = options.log
+    this.#pause = options.pause ?? sleep
+  }
+
+  /** Counts the confirmations of each payment once more, and leaves them to the next start. */
+  close(): void {
+    this.#isClosing = true
   }
 
   /**
@@ -168,20 +179,39 @@ export class PaymentDriver {
     for (let look = 0, failures = 0; look < landingLooks && failures < failedLooks && held; look++) {
       // A check may take long on a slow chain, and the driver must finish within its lease.
       if (patience.aborted) break
-      if (look > 0) await sleep(seen?.state === 'unconfirmed' ? confirmationLookMs : landingLookMs)
+      if (look > 0) await this.#pause(landingLookMs)
       seen = await this.#chain.find(held.payment, settlement.transaction).catch(() => null)
       if (seen?.state === 'landed' || seen?.state === 'void') return this.#end(held, seen)
       if (!seen) failures++
       if (look === 0) held = await this.#rows.hold(held, 'unknown', settlement.transaction)
-      // Only the first request waits for confirmations: later drivers have other payments to drive.
-      if (seen?.state === 'unconfirmed' && !waits) break
+      if (seen?.state === 'unconfirmed') break
     }
     if (!held) return
-    if (seen?.state === 'unconfirmed')
-      this.#log.info(facts, 'A payment has too few confirmations so far; it is checked again.')
-    else if (settlement.state === 'settled')
+    if (seen?.state === 'unconfirmed') return this.#awaitConfirmations(held, settlement.transaction, waits)
+    if (settlement.state === 'settled')
       this.#log.error(facts, 'The chain does not show a payment that the facilitator reports as settled.')
     else this.#log.warn(facts, 'A payment was sent but is not on the chain yet; it is checked again.')
+    await this.#rows.release(held)
+  }
+
+  /** Only the first request waits for confirmations: later drivers have other payments to drive. */
+  async #awaitConfirmations(row: PaymentRow, transaction: string | null, waits: boolean): Promise<void> {
+    let held: PaymentRow | null = row
+    const patience = AbortSignal.timeout(confirmationLooksMs)
+    for (let look = 0, failures = 0; waits && look < confirmationLooks && failures < failedLooks && held; look++) {
+      if (!this.#isClosing) await this.#pause(confirmationLookMs)
+      const isLast = patience.aborted || this.#isClosing
+      const seen = await this.#chain.find(held.payment, transaction).catch(() => null)
+      if (seen?.state === 'landed' || seen?.state === 'void') return this.#end(held, seen)
+      if (isLast) break
+      // Its block was dropped, or a node that is behind does not have it yet.
+      failures = seen?.state === 'unconfirmed' ? 0 : failures + 1
+      if ((held.leaseUntilMs ?? 0) - this.#clock.now() < leaseMs / 2)
+        held = await this.#rows.hold(held, 'unknown', transaction)
+    }
+    if (!held) return
+    const facts = { payment: paymentIdOf(row.key), transaction }
+    this.#log.info(facts, 'A payment has too few confirmations so far; it is checked again.')
     await this.#rows.release(held)
   }
 
@@ -222,6 +252,8 @@ interface DriverOptions {
   chain: PaymentChain
   clock: Clock
   log: Log
+  /** Waits between two checks of the chain; `setTimeout` by default. */
+  pause?: (ms: number) => Promise<unknown>
 }
 
 /** Finishes payments whose request is gone: after a crash, a lost answer or an unreachable chain. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#host/log.ts'
-import { answerWaitMs, looksAtOnce } from '../bounds.ts'
+import { looksAtOnce, lookWaitMs } from '../bounds.ts'
 import type { Facilitator } from '../facilitators/rail.ts'
 import { ChainUnavailable, failureWords, type PaymentChain, paymentIdOf } from '../payment/payment.ts'
 import { RailNotConfigured } from '../rails/rails.ts'
@@ -35,7 +35,7 @@ interface Parts {
   chain: PaymentChain
   facilitator: Pick<Facilitator, 'problem'>
   log: Log
-  /** How long the caller waits for a look; `answerWaitMs` by default. */
+  /** How long the caller waits for a look; `lookWaitMs` by default. */
   answerWaitMs?: number
 }
 
@@ -73,7 +73,7 @@ export class PaymentLooks {
   /** The look itself continues, whether or not anyone waits for it. */
   async #soon(run: Promise<PaymentLook>): Promise<PaymentLook> {
     const patience = new AbortController()
-    const late = sleep(this.#parts.answerWaitMs ?? answerWaitMs, without('driven'), { signal: patience.signal })
+    const late = sleep(this.#parts.answerWaitMs ?? lookWaitMs, without('driven'), { signal: patience.signal })
     try {
       return await Promise.race([run, late.catch(() => without('driven'))])
     } finally {

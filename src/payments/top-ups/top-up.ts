@@ -151,6 +151,7 @@ export class TopUps implements Payments {
    */
   async close(): Promise<void> {
     this.#payees.stop()
+    this.#driver.close()
     const works = [this.completer.stop(), this.watch.stop(), this.#looks.end(), ...this.#works.values()]
     if (!(await this.#isSoon(Promise.allSettled(works))))
       this.#log.warn({}, 'Some payments are still being settled; they continue at the next start.')

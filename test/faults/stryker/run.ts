@@ -49,7 +49,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     mutate: ['src/payments/**/*.ts'],
     tests: [
       'test/payments/{refusal-facts,payment-header-refusals,payment-terms,fee-budget,looking-after}.test.ts',
-      'test/payments/{svm-message,svm-transfer,svm-key,svm-payment-chain,svm-facilitator}.test.ts',
+      'test/payments/{svm-message,svm-transfer,svm-key,svm-payment-chain,svm-payment-search,svm-facilitator}.test.ts',
       'test/payments/{evm-offer,evm-signatures,evm-payment-chain,facilitator-answers}.test.ts',
       'test/payments/{payment-left,payment-driver,top-up-answers,payee-watch}.test.ts',
       'test/payments/{payment-header,payment-settings,confirmations,top-up,remote-facilitator}.test.ts',
