@@ -102,6 +102,12 @@ export const leasePollMs = 100
 /** Attempts with the same bytes within one call; later calls and restarts send them again. */
 export const sendAttempts = 3
 export const sendPausesMs = [500, 2_000] as const
+/**
+ * Pauses while the service has the payment and is waiting for its chain: ten confirmations on Base take twenty seconds.
+ * No further attempt begins after the second time.
+ */
+export const pendingPausesMs = [2_000, 3_000, 5_000, 5_000, 5_000, 5_000, 5_000] as const
+export const pendingMs = 60_000
 /** A sender that does not return within this time has an unknown outcome. */
 export const sendTimeoutMs = 120_000
 /** Open payments that one recovery handles; more than one is already unusual. */

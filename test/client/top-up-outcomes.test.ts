@@ -3,8 +3,8 @@ import { Client } from '#client/client.ts'
 import { TopUpClient } from '#client/top-up.ts'
 import { answerJson, littleServer } from './little-server.ts'
 
-async function sentTo(status: number, reason: string | undefined) {
-  const body = { error: 'X402_INVALID_PAYMENT', message: 'no', ...(reason ? { details: { reason } } : {}) }
+async function sentTo(status: number, reason: string | undefined, error = 'X402_INVALID_PAYMENT') {
+  const body = { error, message: 'no', ...(reason ? { details: { reason } } : {}) }
   const server = await littleServer((_, response) => answerJson(response, status, body))
   const client = new Client({ baseUrl: server.baseUrl, credential: null })
   onTestFinished(server.close)
@@ -33,3 +33,10 @@ test.each(['insufficient_funds', 'nonce_missing', 'try_again_with_a_new_nonce', 
     expect(await sentTo(400, reason)).toEqual(rejected)
   },
 )
+
+test.each([
+  ['X402_SETTLEMENT_PENDING', { isPending: true }],
+  ['X402_TOP_UP_FAILED', {}],
+])('a 500 of %s leaves its outcome open, and tells if the service has the payment', async (error, more) => {
+  expect(await sentTo(500, undefined, error)).toEqual({ kind: 'unknown', reason: `500 ${error}`, ...more })
+})

@@ -75,13 +75,14 @@ export function fakeService(address: string, ...answers: Behaviour[]) {
     if (behaviour === 'lose before') return { kind: 'unknown', reason: 'connection reset' }
     settled.set(nonce, BigInt(value))
     if (behaviour === 'lose after') return { kind: 'unknown', reason: 'connection reset' }
+    if (behaviour === 'pending') return { kind: 'unknown', reason: '500 X402_SETTLEMENT_PENDING', isPending: true }
     if (behaviour === 'throw after') throw new Error('a sender should not throw')
     return credited(address, BigInt(value), nonce)
   }
   return { send, settled, received }
 }
 
-export type Behaviour = 'credit' | 'reject' | 'lose before' | 'lose after' | 'throw after'
+export type Behaviour = 'credit' | 'reject' | 'lose before' | 'lose after' | 'throw after' | 'pending'
 
 export const credited = (address: string, value: bigint, paymentId = 'p'): Sent => ({
   kind: 'credited',

@@ -11,17 +11,18 @@ export type Send = (paymentSignature: string) => Promise<Sent>
 export type Sent =
   | { kind: 'credited'; result: TopUpResult; settlement: SettlementResponse | null }
   | { kind: 'rejected'; status: number; reason: string }
-  | { kind: 'unknown'; reason: string }
+  /** `isPending` if the service has the payment and is waiting for its chain. */
+  | { kind: 'unknown'; reason: string; isPending?: boolean }
 
 export type SendOutcome =
   | { kind: 'credited'; confirmation: Confirmation }
   | { kind: 'rejected'; reason: string }
-  | { kind: 'unknown'; reason: string }
+  | { kind: 'unknown'; reason: string; isPending?: boolean }
 
 /** Sends once. It relies neither on the sender to return nor on the service to have credited this wallet. */
 export async function sendOnce(send: Send, payload: string, address: string): Promise<SendOutcome> {
   const sent = await withinTime(send, payload)
-  if (sent.kind === 'unknown') return { kind: 'unknown', reason: plainReason(sent.reason) }
+  if (sent.kind === 'unknown') return { ...sent, reason: plainReason(sent.reason) }
   if (sent.kind === 'rejected') return { kind: 'rejected', reason: `${sent.status} ${plainReason(sent.reason)}` }
   const { walletAddress, amountCredited, newBalance } = sent.result.data
   if (normalizeWallet(walletAddress) !== normalizeWallet(address))

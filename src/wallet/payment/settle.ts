@@ -69,6 +69,7 @@ function sendUntilAnswered(
     await noteJournal().catch(error => {
       throw error instanceof WalletRefusal && error.rule !== 'journal-away' ? notSent(id, error) : error
     })
+    const startedAtMs = performance.now()
     for (let attempt = 0; ; attempt++) {
       const { payload, address } = await records.decide(function* (nowMs) {
         yield* lease.check()
@@ -78,11 +79,18 @@ function sendUntilAnswered(
       })
       const outcome = await sendOnce(send, payload, address)
       const payment = await records.decide(nowMs => record(id, outcome, nowMs))
-      const pauseMs = limits.sendPausesMs[attempt]
-      if (outcome.kind !== 'unknown' || pauseMs === undefined) return payment
+      const pauseMs = pauseAfter(outcome, attempt, performance.now() - startedAtMs)
+      if (pauseMs === null) return payment
       await pause(pauseMs)
     }
   })
+}
+
+/** Null if the payment is not sent again for now. */
+function pauseAfter(outcome: SendOutcome, attempt: number, passedMs: number): number | null {
+  if (outcome.kind !== 'unknown') return null
+  if (!outcome.isPending) return limits.sendPausesMs[attempt] ?? null
+  return passedMs < limits.pendingMs ? (limits.pendingPausesMs[attempt] ?? null) : null
 }
 
 const notSent = (id: string, { sentence, nextStep }: WalletRefusal): WalletRefusal =>
@@ -174,10 +182,14 @@ function stillOpen(payment: journal.Payment, context: Pick<PayContext, 'keys' | 
     })
   return new WalletRefusal({
     rule: payment.sends > limits.sendAttempts ? 'payment-open' : 'outcome-unknown',
-    sentence: `It is unknown whether the payment ${payment.id} of ${amount} arrived (${payment.reason ?? 'no answer'}).`,
+    sentence: isPending.test(payment.reason ?? '')
+      ? `The service has the payment ${payment.id} of ${amount}, and its chain has not confirmed it yet.`
+      : `It is unknown whether the payment ${payment.id} of ${amount} arrived (${payment.reason ?? 'no answer'}).`,
     nextStep: `Try again in a minute: the same payment is sent again, never a second one. After ${until} the user can run \`farebox wallet resolve ${payment.id}\`.`,
   })
 }
+
+const isPending = /\bX402_SETTLEMENT_PENDING$/
 
 /** The refusal that an empty wallet gets on its first call: nothing is lost, only money is missing. */
 function noFunds(
