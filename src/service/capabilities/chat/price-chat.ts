@@ -138,10 +138,19 @@ function promptBound(model: TextModel, request: ChatCompletionRequest, addedByte
   const bytes = promptBytes(request) + addedBytes
   const wanted = Math.min(askedTokens(request) ?? maximumCompletionTokens, maximumCompletionTokens)
   if (bytes + wanted <= contextTokens) return { maxPromptTokens: bytes, roomTokens: wanted }
-  const counted = countPromptTokens(request) + addedBytes
-  if (counted >= contextTokens) throw tooLong(contextTokens, counted)
-  return { maxPromptTokens: Math.min(bytes, contextTokens), roomTokens: contextTokens - counted }
+  const counted = countPromptTokens(request)
+  if (counted + addedBytes >= contextTokens) throw tooLong(contextTokens, counted + addedBytes)
+  const likely = Math.min(bytes, templateTokens + Math.ceil(counted * otherTokenizers) + addedBytes)
+  const halfOfRest = Math.ceil((contextTokens - counted - addedBytes) / 2)
+  return { maxPromptTokens: Math.min(bytes, contextTokens), roomTokens: Math.max(contextTokens - likely, halfOfRest) }
 }
+
+/**
+ * vLLM and SGLang refuse a call whose prompt and longest answer exceed the context together, and count the prompt with
+ * the model's own tokenizer and template. Other tokenizers make up to a quarter more of English text and of code. A
+ * prompt that nearly fills the context leaves half of the rest for that, because the answer needs room too.
+ */
+const otherTokenizers = 1.25
 
 /** Members that control the call itself, which no template puts into a prompt. */
 const besidePrompt: ReadonlySet<string> = new Set(['model', 'stream_options', 'stop'])
