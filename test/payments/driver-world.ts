@@ -1,4 +1,5 @@
 /** Real ledger of payments, with a facilitator and a chain that say what a test tells them to. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { microUsd } from '#contract/money.ts'
 import { usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
@@ -51,6 +52,7 @@ export function signedPayment(
 }
 
 const uncounted = async () => undefined
+const wait = async (ms: number) => sleep(ms)
 
 export type DriverWorld = Awaited<ReturnType<typeof openDriverWorld>>
 
@@ -61,7 +63,7 @@ export async function openDriverWorld() {
 
   const signed = (terms: Partial<EvmPayment['authorization']> = {}) => signedPayment(++made, world.seconds(), terms)
 
-  function driverOf({ verdict = { valid: true }, settlement, seen = [open], pause }: Told) {
+  function driverOf({ verdict = { valid: true }, settlement, seen = [open], pause = wait }: Told) {
     const asked = { settled: 0, found: [] as (string | null)[] }
     const facilitator: Facilitator = {
       verify: async () => verdict,
@@ -87,8 +89,13 @@ export async function openDriverWorld() {
     }
     const log = { info: tell, warn: tell, error: tell }
     const { rows, clock } = world
-    const driver = new PaymentDriver({ rows, facilitator, chain, clock, log, ...(pause ? { pause } : {}) })
-    return { asked, log, facilitator, chain, driver }
+    return {
+      asked,
+      log,
+      facilitator,
+      chain,
+      driver: new PaymentDriver({ rows, facilitator, chain, clock, log, pause }),
+    }
   }
 
   /** Begins a payment, and answers what stands in the ledger afterwards. */
