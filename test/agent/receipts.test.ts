@@ -21,11 +21,14 @@ let bearer: string
 let agent: Awaited<ReturnType<typeof openAgent>>
 /** What stands between the agent and the real service. */
 let between: Answers
+/** Added to each request by a proxy. */
+let added: Record<string, string>
 const paths: string[] = []
 beforeEach(async () => {
   fixture = await openKeyFixture()
   bearer = await fixture.opened.key(2)
   between = asItIs
+  added = {}
   paths.length = 0
   agent = await openAgent({
     baseUrl: 'http://127.0.0.1:8402/api/v1',
@@ -33,7 +36,8 @@ beforeEach(async () => {
     clock: fixture.opened.clock,
     fetch: async request => {
       paths.push(new URL(request.url).pathname.replace('/api/v1', ''))
-      return between(request, await fixture.opened.service.app.fetch(request))
+      const headers = { ...Object.fromEntries(request.headers), ...added }
+      return between(request, await fixture.opened.service.app.fetch(new Request(request, { headers })))
     },
   })
 })
@@ -106,6 +110,16 @@ describe('a call of a program by the paying fetch', () => {
   test('has the receipt of a stream later', async () => {
     const answer = await post({ stream: true })
     expect(await answer.text()).toContain('[DONE]')
+    expect(await charges()).toMatchObject([verified])
+  })
+
+  test('has it once through Cloudflare, which replaces the id of an answer', async () => {
+    added = { 'cf-ray': '9c40f4f908af1229-FRA' }
+    between = (_request, answer) => {
+      const headers = new Headers({ ...Object.fromEntries(answer.headers), ...added })
+      return new Response(answer.body, { status: answer.status, headers })
+    }
+    await (await post({ stream: true })).text()
     expect(await charges()).toMatchObject([verified])
   })
 

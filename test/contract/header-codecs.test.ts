@@ -43,6 +43,7 @@ const samples: Sample[] = [
     headers.contentDisposition,
     headers.nextCursor,
     headers.requestId,
+    headers.ownRequestId,
     headers.version,
     headers.hostName,
     headers.modelId,

@@ -43,6 +43,7 @@ test('header names', () => {
     'modelName x-service-model-name',
     'modelRouter x-service-model-router',
     'nextCursor x-next-cursor',
+    'ownRequestId x-farebox-request-id',
     'paginationLimit x-pagination-limit',
     'paginationPage x-pagination-page',
     'paginationTotal x-pagination-total',

@@ -11,6 +11,7 @@ import {
   modelId,
   paidOncePerKey,
   receipt,
+  ownRequestId,
   requestId,
 } from '#contract/wire/headers.ts'
 import { fromVendor, vendorHeader } from '#contract/wire/vendor.ts'
@@ -257,7 +258,7 @@ export function answerHeaders(headers: Headers, nowMs: number): AnswerHeaders {
     return text === null ? null : codec.parse(text)
   }
   return {
-    requestId: read(requestId),
+    requestId: read(ownRequestId) ?? read(requestId),
     model: read(modelId),
     balanceRemaining: read(balanceRemaining),
     balanceBefore: read(balanceUsd),

@@ -68,6 +68,7 @@ export const answerHeaderTable: readonly AnswerHeaderRow[] = [
   ...rows('§9', always, headers.contentEncoding),
   ...rows('§9', files, headers.contentDisposition),
   ...rows('§9', always, headers.date, headers.requestId, headers.version, headers.timestamp),
+  ...rows('–', always, headers.ownRequestId),
   ...rows('§9', failure, headers.hostName),
   ...rows('§9', showsBalance, headers.modelId, headers.modelName, headers.modelRouter),
   ...rows('§9', paid, headers.deprecationWarning, headers.deprecationDate),

@@ -36,6 +36,7 @@ export const paidOncePerKey = booleanHeader(
 )
 
 /** Specific to farebox, so they have its name instead of a vendor's. */
+export const ownRequestId = textHeader('x-farebox-request-id', 'answers through Cloudflare, which replaces `cf-ray`')
 export const wantReceipt = booleanHeader('x-farebox-want-receipt', 'request, paid calls')
 export const receipt = patternHeader(/^[\w-]+[.][\w-]+[.][\w-]+$/)(
   'x-farebox-receipt',

@@ -3,7 +3,7 @@ import { fieldError } from '#contract/errors/issues.ts'
 import type { Clock } from '#contract/time.ts'
 import { apiVersion } from '#contract/wire/base-url.ts'
 import type { HeaderCodec } from '#contract/wire/header-codec.ts'
-import { requestId, requestTimestamp, timestamp, version } from '#contract/wire/headers.ts'
+import { ownRequestId, requestId, requestTimestamp, timestamp, version } from '#contract/wire/headers.ts'
 import { vendorHeader } from '#contract/wire/vendor.ts'
 import type { Log } from '#host/log.ts'
 import type { RequestContext } from '#host/tracing/tracing.ts'
@@ -147,6 +147,8 @@ export class Exchange {
 /** Sets the headers that every answer has (brief §9). */
 export function setCommonHeaders(exchange: Exchange, { clock }: { clock: Clock }): void {
   exchange.set(requestId, exchange.requestId)
+  // Cloudflare sends its own id, and puts it into the answer too.
+  if (exchange.header(requestId.name).length) exchange.set(ownRequestId, exchange.requestId)
   exchange.set(version, apiVersion)
   exchange.set(timestamp, clock.now())
   const sentAt = requestTimestamp.parse(exchange.header(requestTimestamp.name)[0] ?? '')
