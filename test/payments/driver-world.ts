@@ -88,14 +88,8 @@ export async function openDriverWorld() {
       world.facts.push(facts)
     }
     const log = { info: tell, warn: tell, error: tell }
-    const { rows, clock } = world
-    return {
-      asked,
-      log,
-      facilitator,
-      chain,
-      driver: new PaymentDriver({ rows, facilitator, chain, clock, log, pause }),
-    }
+    const driver = new PaymentDriver({ ...world, facilitator, chain, log, pause })
+    return { asked, log, facilitator, chain, driver }
   }
 
   /** Begins a payment, and answers what stands in the ledger afterwards. */
