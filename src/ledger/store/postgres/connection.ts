@@ -55,8 +55,8 @@ export async function connectForWriting({ url, schema }: Database): Promise<pg.C
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await applySettings(client, { ...settings, search_path: searchPath(schema) })
-    await checkServer(client)
+    const session = await applySettings(client, { ...settings, search_path: searchPath(schema) })
+    await checkServer(client, session)
     return client
   } catch (error) {
     await client.end().catch(() => undefined)
@@ -66,13 +66,17 @@ export async function connectForWriting({ url, schema }: Database): Promise<pg.C
 
 export const searchPath = (schema: string): string => `"${schema}", pg_temp`
 
-export async function applySettings(client: pg.ClientBase, wanted: Readonly<Record<string, string>>): Promise<void> {
+/** Returns the server process that has these settings now. */
+export async function applySettings(client: pg.ClientBase, wanted: Readonly<Record<string, string>>): Promise<number> {
   const names = Object.keys(wanted)
   const calls = names.map((name, index) => `set_config('${name}', $${index + 1}, false)`)
-  await client.query(`SELECT ${calls.join(', ')}`, Object.values(wanted))
+  const text = `SELECT pg_backend_pid() AS session, ${calls.join(', ')}`
+  const { rows } = await client.query<{ session: unknown }>(text, Object.values(wanted))
+  return Number(rows[0]?.session)
 }
 
 interface Server {
+  session: number
   version: string
   fsync: string
   synchronous_commit: string
@@ -80,12 +84,14 @@ interface Server {
   standby: boolean
 }
 
-async function checkServer(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<Server>(`SELECT current_setting('server_version_num') AS version,
+async function checkServer(client: pg.Client, session: number): Promise<void> {
+  const { rows } =
+    await client.query<Server>(`SELECT pg_backend_pid() AS session, current_setting('server_version_num') AS version,
     current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit,
     current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`)
   const [server] = rows
   if (!server) throw new UnsuitableDatabase('it does not answer queries about its settings')
+  if (server.session !== session) throw sessionsShared()
   // A standby may be about to become the primary, so only this failure is worth retrying.
   if (server.standby) throw new Error('The database is a standby and accepts no writes.')
   if (server.fsync !== 'on') throw new UnsuitableDatabase('it runs with fsync off and would lose money in a power cut')
@@ -94,8 +100,17 @@ async function checkServer(client: pg.Client): Promise<void> {
   if (Number(server.version) < oldestServerVersion) throw new UnsuitableDatabase('it is older than PostgreSQL 14')
 }
 
-/** Returns the server process of a connection as `pid`. */
-export const sessionText = 'SELECT pg_backend_pid() AS pid'
+/** Returns the server process of a connection. */
+export const sessionText = 'SELECT pg_backend_pid() AS session'
+
+/**
+ * A pooler that lends server processes for single statements would lose the settings of connections, such as
+ * `synchronous_commit`, and give them to others.
+ */
+export const sessionsShared = (): UnsuitableDatabase =>
+  new UnsuitableDatabase(
+    'a pooler in between shares connections between statements; use its session mode, or the server’s own address',
+  )
 
 export const unusableDatabase = (why: string, cause?: unknown): StoreError =>
   new StoreError('unusable_database', `The PostgreSQL database cannot be used: ${why}.`, { cause })

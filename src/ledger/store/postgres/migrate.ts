@@ -5,8 +5,8 @@ import {
   connectForWriting,
   type Database,
   isServerFault,
+  sessionsShared,
   sessionText,
-  UnsuitableDatabase,
   unusableDatabase,
 } from './connection.ts'
 import { migrations } from './migrations.ts'
@@ -25,7 +25,8 @@ export async function migratePostgres(
 ): Promise<void> {
   const client = await connectForWriting(database)
   try {
-    await requireOwnSession(client, writer)
+    const { rows } = await client.query<{ session: number }>(sessionText)
+    if (rows[0]?.session === writer) throw sessionsShared()
     if (await isUpToDate(client, database.schema, steps)) return
     // Waiting for another process's migration may take longer than any statement of the service.
     await client.query('SET statement_timeout = 0')
@@ -34,18 +35,6 @@ export async function migratePostgres(
   } finally {
     await client.end().catch(() => undefined)
   }
-}
-
-/**
- * A pooler that lends server processes for single statements would lose the settings of connections, such as
- * `synchronous_commit`, and give them to others.
- */
-async function requireOwnSession(client: pg.Client, writer: number | undefined): Promise<void> {
-  const { rows } = await client.query<{ pid: number }>(sessionText)
-  if (rows[0]?.pid !== writer) return
-  throw new UnsuitableDatabase(
-    'a pooler in between shares connections between statements; use its session mode, or the server’s own address',
-  )
 }
 
 /** Most starts find nothing to do, so they neither wait for other processes nor scan the catalogue. */

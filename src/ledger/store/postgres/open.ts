@@ -73,8 +73,8 @@ export async function openPostgresStore({
 }
 
 async function sessionOf(link: WriterLink): Promise<number | undefined> {
-  const { rows } = await link.send<{ pid: number }>({ text: sessionText })
-  return rows[0]?.pid
+  const { rows } = await link.send<{ session: number }>({ text: sessionText })
+  return rows[0]?.session
 }
 
 /**
@@ -190,15 +190,16 @@ async function readingPool(
     keepAliveInitialDelayMillis: keepAliveDelayMs,
     allowExitOnIdle: true,
     types: exactTypes(driver.types),
-    onConnect: client =>
-      applySettings(client, {
+    onConnect: async client => {
+      await applySettings(client, {
         default_transaction_read_only: 'on',
         search_path: searchPath(schema),
         statement_timeout: `${statementMs}`,
         jit: 'off',
         // A large sum of an operator takes one core of the database at most; callers have the others.
         max_parallel_workers_per_gather: '0',
-      }),
+      })
+    },
   })
   // By then, the pool has removed an idle connection that broke.
   pool.on('error', () => undefined)
