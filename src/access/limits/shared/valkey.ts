@@ -224,7 +224,8 @@ const isReply = (error: Error): boolean => /^[A-Z]{3,20} /.test(error.message)
 function kindOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException
   if (code) return code
-  return isReply(error) ? (error.message.split(' ', 1)[0] ?? '') : error.name
+  // The client's own classes do not set `name`.
+  return isReply(error) ? (error.message.split(' ', 1)[0] ?? '') : error.constructor.name
 }
 
 /** Queries a server that may be down: waits a limited time, and pauses after a failure. */
