@@ -4,10 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { folderSecrets } from '#cli/data/folder-secrets.ts'
+import { folderFailure } from '#cli/data/service-admin.ts'
 import { loadConfig } from '#cli/serve/config.ts'
 import { startServing } from '#cli/serve/start-serving.ts'
 import type { Log } from '#host/log.ts'
 import { lockFolderOf } from '#ledger/store/sqlite/connection.ts'
+import { StoreError } from '#ledger/store/store.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { runCommand } from './run-command.ts'
 
@@ -90,4 +92,12 @@ test('starts and keys side by side all come to their end', async () => {
   const ends = await keys
   expect(ends.filter(({ code }) => code !== 0).map(({ stderr }) => stderr)).toEqual([])
   expect(ends.length).toBeGreaterThan(0)
+})
+
+test('a start on a disk without space says so, not what a lost commit means', async () => {
+  const full = new StoreError('outcome_unknown', 'The store lost its writer.', { cause: 'database or disk is full' })
+  expect(await folderFailure(full, dataFolder('/nowhere'))).toMatchObject({
+    message: 'The ledger cannot be written (database or disk is full).',
+    nextStep: expect.stringContaining('Free some space'),
+  })
 })

@@ -209,8 +209,13 @@ export async function folderFailure(error: unknown, folder: DataFolder): Promise
   if (error.kind === 'folder_in_use') return folderTaken(folder, await runningService(folder))
   if (error.failure) return new CliError(error.failure.fact, error.failure.nextStep)
   if (error.kind === 'damaged_database') return new CliError(error.message, restoreIt)
+  const { awayReason } = await import('#ledger/store/store.ts')
+  const reason = error.cause === undefined ? null : awayReason(error)
+  if (reason !== null) return new CliError(`The ledger cannot be written (${reason}).`, repairIt)
   return new CliError(error.message, 'Or choose another folder with `--data`.')
 }
+
+const repairIt = 'Free some space on its disk, or repair the disk or the database, then try again.'
 
 /** How to restore a damaged ledger. */
 const restoreIt =
