@@ -44,7 +44,7 @@ describe('a database that cannot be opened', () => {
     [
       'without its file',
       { code: 'ENOENT', syscall: 'open', path: 'ca.pem' },
-      'The file ca.pem',
+      'The file `ca.pem`',
       'Correct `sslrootcert`',
     ],
   ])('%s is explained with the next step', (_what, error, fact, nextStep) => {
@@ -55,7 +55,7 @@ describe('a database that cannot be opened', () => {
 
   test('a missing certificate file is not taken for a stopped server', async () => {
     const refused = openPostgresStore({ url: `${url}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem` })
-    await expect(refused).rejects.toThrow(/^The file \/nowhere\/ca\.pem, .*cannot be read \(ENOENT\)/)
+    await expect(refused).rejects.toThrow(/^The file `\/nowhere\/ca\.pem` .*cannot be read \(ENOENT\)/)
   })
 })
 

@@ -62,7 +62,7 @@ function connectingFailure({ code = '', syscall, path }: NodeJS.ErrnoException, 
     }
   if (syscall === 'open')
     return {
-      fact: `The file ${path}, which the address of the database names, cannot be read (${code}).`,
+      fact: `The file \`${path}\` that the address of the database names cannot be read (${code}).`,
       nextStep: 'Correct `sslrootcert`, `sslcert` or `sslkey` in `database` or DATABASE_URL.',
     }
   return /^E(?!RR_)[A-Z_]+$/.test(code)
