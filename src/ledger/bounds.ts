@@ -233,6 +233,9 @@ export const troubleAfterMs = 1_000
 /** Connections for reads: most take less than a millisecond, so a few serve many callers. */
 export const readConnections = 6
 
+/** How long reads share one connection after the server had none left for writing. */
+export const readsYieldForMs = minuteMs
+
 /**
  * A read that occurs this often is prepared, so that each connection plans it once; and how many different reads are
  * counted.

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
@@ -229,6 +230,25 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     await locker.end()
     await store.close()
     await proxy.close()
+  })
+
+  test('reads give connections back where none is left for writing', { timeout }, async () => {
+    const schema = cluster().newSchema()
+    const store = await openPostgresStore({ url: cluster().url, schema })
+    await mustCommit(store, account(), grant(10n))
+    let isOver = false
+    const reading = Array.from({ length: 12 }, async () => {
+      while (!isOver) await sql`SELECT pg_sleep(0.01)`.execute(store.read)
+    })
+    const sessions = "pg_stat_activity WHERE application_name LIKE 'farebox%'"
+    await expect.poll(() => cluster().asSuperuser(`SELECT pid FROM ${sessions}`)).toHaveLength(7)
+    await cluster().asSuperuser('ALTER ROLE farebox CONNECTION LIMIT 6')
+    await cluster().asSuperuser(`SELECT pg_terminate_backend(pid) FROM ${sessions} AND application_name = 'farebox'`)
+    await mustCommit(store, hold('h', 4n))
+    await cluster().asSuperuser('ALTER ROLE farebox CONNECTION LIMIT -1')
+    isOver = true
+    await Promise.all(reading)
+    await store.close()
   })
 
   test('what stays unknown is said to be unknown, and its id tells later', { timeout }, async () => {

@@ -245,6 +245,9 @@ const lostConnection = /^(08|57P|28|3D|53300|25P03|25P04)/
 export const isStatementError = (error: unknown): error is DatabaseError =>
   isDatabaseError(error) && !lostConnection.test(error.code)
 
+/** The server, the database or the role has no connection left. */
+export const isOutOfConnections = (error: unknown): boolean => isDatabaseError(error) && error.code === '53300'
+
 /** A write was refused because the database has become a standby: another one is the primary now. */
 const isNoPrimary = ({ code }: DatabaseError): boolean => code === '25006'
 

@@ -9,6 +9,7 @@ import {
   namedFromTimes,
   readAnswerTimeoutMs,
   readConnections,
+  readsYieldForMs,
   readTimeoutMs,
   sendAttempts,
   sendAttemptsForMs,
@@ -20,6 +21,7 @@ import { narrowRow, type Tables } from '../tables.ts'
 import {
   applySettings,
   type Database,
+  isOutOfConnections,
   isStatementError,
   type OnTrouble,
   pauseMs,
@@ -58,11 +60,18 @@ export async function openPostgresStore({
     throw unusableDatabase(`${JSON.stringify(schema)} is not a valid schema name`)
   const database = { url, schema }
   try {
-    const link = await WriterLink.open(database, { onTrouble })
+    let yieldConnections = () => {}
+    const onLinkTrouble: OnTrouble = (error, forMs) => {
+      if (isOutOfConnections(error)) yieldConnections()
+      onTrouble(error, forMs)
+    }
+    const link = await WriterLink.open(database, { onTrouble: onLinkTrouble })
     try {
       await migratePostgres(database, await sessionOf(link))
       await checkClock(link, clock)
-      return await storeOf(link, await openPostgresReader(database, onTrouble), clock)
+      const reads = await openReads(database, onTrouble, usualReads)
+      yieldConnections = reads.yieldConnections
+      return await storeOf(link, reads.read, clock)
     } catch (error) {
       await link.close()
       throw error
@@ -155,9 +164,33 @@ export async function openPostgresReader(
   onTrouble: OnTrouble = () => {},
   options: ReadingOptions = usualReads,
 ): Promise<Kysely<Tables>> {
+  return (await openReads(database, onTrouble, options)).read
+}
+
+async function openReads(database: Database, onTrouble: OnTrouble, options: ReadingOptions) {
   const pool = await readingPool(database, options)
   const dialect = new PostgresDialect({ pool: statementsOf(pool, { onTrouble, most: options.attempts }) })
-  return new Kysely<Tables>({ dialect })
+  return { read: new Kysely<Tables>({ dialect }), yieldConnections: yielding(pool, options.connections) }
+}
+
+/**
+ * Returns a function that gives all connections but one back for a while: after a restart of a server with too few,
+ * reads could take all of them, and nothing could be written.
+ */
+function yielding(pool: pg.Pool, connections: number): () => void {
+  let timer: NodeJS.Timeout | undefined
+  pool.on('remove', () => {
+    if (pool.totalCount <= 1) pool.options.maxUses = Number.POSITIVE_INFINITY
+  })
+  return () => {
+    pool.options.max = 1
+    // A connection is closed instead of returned.
+    if (pool.totalCount > 1) pool.options.maxUses = 1
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      pool.options.max = connections
+    }, readsYieldForMs).unref()
+  }
 }
 
 /**
