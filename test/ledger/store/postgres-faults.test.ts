@@ -232,6 +232,19 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     await proxy.close()
   })
 
+  test('a unit for a connection that broke while idle is known not to be written', { timeout }, async () => {
+    const schema = cluster().newSchema()
+    await (await openPostgresStore({ url: cluster().url, schema })).close()
+    const proxy = await CuttingProxy.to(cluster().port)
+    const url = cluster().urlOf('farebox', 'farebox', proxy.port)
+    const writer = new PostgresWriter(await WriterLink.open({ url, schema }, { most: 3 }))
+    await writer.commit([unit(account())])
+    await proxy.close()
+    await sleep(50)
+    await expect(writer.commit([unit(nonce('n'))])).rejects.toMatchObject({ kind: 'unreachable' })
+    await writer.close()
+  })
+
   test('reads give connections back where none is left for writing', { timeout }, async () => {
     const schema = cluster().newSchema()
     const store = await openPostgresStore({ url: cluster().url, schema })

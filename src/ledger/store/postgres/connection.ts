@@ -143,7 +143,7 @@ export class WriterLink {
     this.#database = database
     this.#attempts = most
     this.#onTrouble = onTrouble
-    this.#client = client
+    this.#client = this.#watched(client)
   }
 
   static open = async (database: Database, options: LinkOptions = {}): Promise<WriterLink> =>
@@ -157,7 +157,7 @@ export class WriterLink {
     for (let attempt = 1; ; attempt++) {
       let isSent = false
       try {
-        this.#client ??= await connectForWriting(this.#database)
+        this.#client ??= this.#watched(await connectForWriting(this.#database))
         isSent = true
         return await this.#client.query<Row>(query)
       } catch (error) {
@@ -173,6 +173,13 @@ export class WriterLink {
         await sleep(pauseMs(attempt))
       }
     }
+  }
+
+  /** A connection that breaks while idle carried nothing, so the next statement does not count as sent over it. */
+  #watched(client: pg.Client): pg.Client {
+    return client.once('end', () => {
+      if (this.#client === client) this.#client = null
+    })
   }
 
   async close(): Promise<void> {
