@@ -9,9 +9,9 @@ import {
   idempotentReplayed,
   isBlurred,
   modelId,
+  ownRequestId,
   paidOncePerKey,
   receipt,
-  ownRequestId,
   requestId,
 } from '#contract/wire/headers.ts'
 import { fromVendor, vendorHeader } from '#contract/wire/vendor.ts'
