@@ -56,13 +56,16 @@ export async function takeVideo({ path, format, mostPackets }: TakeVideoTask): P
   const file = await readFile(path)
   const { packets } = checkWhole(file, format)
   if (packets > mostPackets) throw tooManyPackets(`${packets}`, mostPackets)
-  using input = new Input({ source: new BufferSource(file), formats: readers[format] })
+  // Node 22 cannot read `using`.
+  const input = new Input({ source: new BufferSource(file), formats: readers[format] })
   try {
     return await rewritten(input, format, mostPackets)
   } catch (error) {
     throw error instanceof Unreadable || error instanceof Excessive
       ? error
       : new Unreadable(error instanceof Error ? error.message : String(error))
+  } finally {
+    input.dispose()
   }
 }
 
