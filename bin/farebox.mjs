@@ -6,13 +6,14 @@ import { fileURLToPath } from 'node:url'
 // An import would read every export of it, and so load streams and promises of files too.
 const { existsSync } = process.getBuiltinModule?.('node:fs') ?? (await import('node:fs'))
 
-const needed = [22, 19]
+// `node:sqlite` of older releases cannot bind the parameters of the ledger's statements.
+const needed = { 22: 20, 24: 7 }
 const source = new URL('../src/cli/main.ts', import.meta.url)
 const bundle = new URL('../dist/cli.js', import.meta.url)
 const isCheckout = existsSync(source)
 
 const [major, minor] = process.versions.node.split('.').map(Number)
-const isNewEnough = major > needed[0] || (major === needed[0] && minor >= needed[1])
+const isNewEnough = major > 24 || minor >= needed[major]
 const canRun = isNewEnough && (!isCheckout || Boolean(process.features.typescript))
 
 if (isCheckout && !existsSync(new URL('../node_modules/zod', import.meta.url))) {
@@ -21,7 +22,7 @@ if (isCheckout && !existsSync(new URL('../node_modules/zod', import.meta.url))) 
 else if (!(await handOver())) {
   const remedy = isCheckout ? 'Run npm ci in its folder, which installs one, or install it' : 'Install it'
   fail(
-    `farebox needs Node ${needed.join('.')} or newer, but this is Node ${process.versions.node}. ${remedy} from https://nodejs.org.`,
+    `farebox needs Node 24.${needed[24]} or newer, or 22.${needed[22]} or a later 22, but this is Node ${process.versions.node}. ${remedy} from https://nodejs.org.`,
   )
 }
 

@@ -27,7 +27,7 @@ export async function buildOneToolServer(root: string, folder: string): Promise<
     cwd: root,
     input: ENTRY,
     platform: 'node',
-    transform: { target: 'node22.19' },
+    transform: { target: 'node22.20' },
     plugins: [
       {
         name: 'one tool',

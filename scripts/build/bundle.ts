@@ -72,7 +72,7 @@ const common = (root: string): InputOptions => ({
       'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js'),
     },
   },
-  transform: { target: 'node22.19' },
+  transform: { target: 'node22.20' },
   treeshake: { moduleSideEffects: [{ test: onlySchemas, sideEffects: false }] },
   // An unresolved import is only a warning here, and would fail at a user's machine.
   onLog(level, log, tell) {

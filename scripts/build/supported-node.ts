@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export const supportedNodeFile = 'supported-node.js'
 
 /**
- * Writes the file that reports, in one sentence, that Node is older than package.json requires; its syntax works in any
+ * Writes the file that reports, in one sentence, that package.json does not allow this Node; its syntax works in any
  * Node.
  */
 export async function writeSupportedNode(root: string, dist: string): Promise<void> {
@@ -14,12 +14,13 @@ export async function writeSupportedNode(root: string, dist: string): Promise<vo
 }
 
 function supportedNode(range: string): string {
-  const [, major, minor] = /^>=(\d+)\.(\d+)$/.exec(range) ?? []
-  if (minor === undefined) throw new Error(`engines.node of package.json is ${range}: write it as >=22.19`)
+  const [, old, oldMinor, next, major, minor] = /^>=(\d+)\.(\d+) <(\d+) \|\| >=(\d+)\.(\d+)$/.exec(range) ?? []
+  if (minor === undefined || Number(next) !== Number(old) + 1)
+    throw new Error(`engines.node of package.json is ${range}: write it as >=22.20 <23 || >=24.7`)
   return `const [major, minor] = process.versions.node.split('.').map(Number)
-if (major < ${major} || (major === ${major} && minor < ${minor})) {
+if (!(major > ${major} || (major === ${major} && minor >= ${minor}) || (major === ${old} && minor >= ${oldMinor}))) {
   const error = new Error(
-    'farebox needs Node ${major}.${minor} or newer, but this is Node ' + process.versions.node + '. Install it from https://nodejs.org.',
+    'farebox needs Node ${major}.${minor} or newer, or ${old}.${oldMinor} or a later ${old}, but this is Node ' + process.versions.node + '. Install it from https://nodejs.org.',
   )
   // The stack is of no use to users.
   error.stack = 'Error: ' + error.message

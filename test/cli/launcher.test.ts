@@ -40,11 +40,11 @@ const pinned = () => {
 }
 
 /** Loaded before the launcher, it makes this Node say it is an old one. */
-function asOldNode(): string[] {
+function asOldNode(release = '20.20.2'): string[] {
   const preload = join(house, 'old.mjs')
   writeFileSync(
     preload,
-    `if (!process.env.FAREBOX_HANDED_OVER) Object.defineProperty(process.versions, 'node', { value: '20.20.2' })\n`,
+    `if (!process.env.FAREBOX_HANDED_OVER) Object.defineProperty(process.versions, 'node', { value: '${release}' })\n`,
   )
   return ['--import', preload]
 }
@@ -117,8 +117,19 @@ test('an old Node alone answers with one sentence that names the needed version'
   checkout()
   const result = await ended(start(asOldNode(), 'up'))
   expect(result.stdout).toBe('')
-  expect(result.stderr).toMatch(/^farebox needs Node 22\.19 or newer, but this is Node 20\.20\.2\. [^\n]*\n$/)
+  const says = /^farebox needs Node 24\.7 or newer, or 22\.20 or a later 22, but this is Node 20\.20\.2\. [^\n]*\n$/
+  expect(result.stderr).toMatch(says)
   expect(result.code).toBe(1)
+})
+
+test.each(['22.19.0', '23.11.1', '24.0.0', '24.6.0'])('Node %s cannot bind numbered parameters', async release => {
+  bundled()
+  expect(await ended(start(asOldNode(release), 'up'))).toMatchObject({ code: 1, stdout: '' })
+})
+
+test.each(['22.20.0', '22.23.5', '24.7.0', '25.0.0', '26.12.1'])('Node %s is used as it is', async release => {
+  bundled()
+  expect(await ended(start(asOldNode(release), 'up'))).toMatchObject({ stderr: '' })
 })
 
 test('a checkout without its packages says which command brings them', async () => {
