@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { installPeers } from '../bench/kit/install.ts'
-import { engines, frameworks, gatewayOverrides, gateways, llama, protocol } from './peers/packages.ts'
+import { engines, frameworks, gatewayOverrides, gateways, llama, nodes, protocol } from './peers/packages.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -36,4 +36,5 @@ install('engines', engines, ['--legacy-peer-deps'])
 install('llama', llama, ['--omit=optional'])
 install('protocol', protocol, [])
 install('frameworks', frameworks, [])
+if (process.platform === 'linux' && process.arch === 'x64') install('nodes', nodes, [])
 await installPeers('gateways', gateways, gatewayOverrides)

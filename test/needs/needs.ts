@@ -8,7 +8,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestTagDefinition } from 'vitest'
 import { peersFolder } from '../../bench/kit/install.ts'
-import { engines, frameworks, gatewayOverrides, gateways, llama, protocol } from '../../scripts/peers/packages.ts'
+import {
+  engines,
+  frameworks,
+  gatewayOverrides,
+  gateways,
+  llama,
+  nodes,
+  protocol,
+} from '../../scripts/peers/packages.ts'
 import { findChromium, findPostgres, findProgram, findValkey } from './find-program.ts'
 
 export interface Need {
@@ -67,6 +75,7 @@ export const needs = {
   llama: peers('node-llama-cpp', llama),
   protocol: peers('the protocol’s test suite and inspector', protocol),
   frameworks: peers('LangChain and Mastra', frameworks),
+  nodes: peers('the oldest Node that farebox supports, and the newest', nodes),
   gateways: {
     what: 'the gateways that benchmarks compare with',
     isHere: () => existsSync(peersFolder('gateways', gateways, gatewayOverrides)),
