@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SpeechFormat } from '#contract/operations/audio.ts'
 import { systemClock } from '#contract/time.ts'
+import { wavHeader } from '#engines/audio/recording.ts'
 import type { SpeechEngine } from '#engines/ports/media-engines.ts'
 import { pooledSpeech } from '#engines/upstreams/pooled-engines.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
@@ -29,6 +30,10 @@ const pooled = (...engines: SpeechEngine[]): SpeechEngine =>
     }),
   )
 
+/** What a server that ignores the format returns. */
+let sound: Buffer = Buffer.alloc(0)
+const unasked: SpeechEngine = { carries: () => true, speak: async () => sound }
+
 const models = (demo: readonly Model[]): Model[] => {
   const tts = demo.find((each): each is SpeechModel => each.type === 'tts')
   if (!tts) throw new Error('There is no model of speech.')
@@ -38,6 +43,7 @@ const models = (demo: readonly Model[]): Model[] => {
     sold('few', pooled(speaking(['wav', 'pcm']))),
     sold('mixed', pooled(speaking(), speaking(['opus', 'wav']), speaking(['wav', 'opus', 'flac']))),
     sold('all', pooled(speaking(), speaking())),
+    sold('unasked', unasked),
   ]
 }
 
@@ -74,4 +80,19 @@ test.each([
     400,
     expect.stringContaining(`${response_format} here; allowed values: ${allowed}`),
   ])
+})
+
+test.each([
+  ['mp3', wavHeader(24_000), 500],
+  ['pcm', wavHeader(24_000), 500],
+  ['wav', Buffer.from('ID3, and more'), 500],
+  ['wav', wavHeader(24_000), 200],
+  ['pcm', Buffer.from([0xff, 0xff, 0xfe, 0xff]), 200],
+] as const)('sound of another format than %s is not sold: %o', async (response_format, made, status) => {
+  const charges = () => service.store.read.selectFrom('entry').select('id').where('kind', '=', 'CHARGE').execute()
+  const before = (await charges()).length
+  sound = made
+  const response = await say('unasked', { response_format })
+  await response.arrayBuffer()
+  expect([response.status, (await charges()).length - before]).toEqual([status, status === 200 ? 1 : 0])
 })

@@ -2,6 +2,7 @@ import { inferenceFailed, invalidRequest } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { addUsd, type MicroUsd, picoPerMicro, priceLines } from '#contract/money.ts'
 import { type SpeechFormat, type SpeechRequest, speechTypes } from '#contract/operations/audio.ts'
+import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-type.ts'
 import { pcmRate } from '#engines/audio/audio-codec.ts'
 import { speechBytes, wavHeader } from '#engines/audio/recording.ts'
 import type { SpokenText } from '#engines/ports/media-engines.ts'
@@ -184,8 +185,23 @@ interface Speech {
 async function spoken({ model, request }: Speech, signal: AbortSignal): Promise<Buffer> {
   const { engine, engineModel } = model
   const bytes = await boundedWait(engine.speak({ request, engineModel, signal }), { signal })
-  if (bytes.length === 0 || bytes.length > speechBytes) throw inferenceFailed()
+  if (bytes.length === 0 || bytes.length > speechBytes || isOfAnother(request.format, bytes)) throw inferenceFailed()
   return bytes
+}
+
+/** Formats that are known by their first bytes. Samples without a header may look like a frame of an MP3. */
+const known: Partial<Record<SniffedType, SpeechFormat>> = {
+  'audio/wav': 'wav',
+  'audio/ogg': 'opus',
+  'audio/flac': 'flac',
+  'audio/mpeg': 'mp3',
+}
+
+/** Some servers return the one format that they can make, whatever is requested. */
+function isOfAnother(format: SpeechFormat, bytes: Buffer): boolean {
+  const type = sniffType(bytes.subarray(0, headBytes))
+  const made = type === null || (format === 'pcm' && type === 'audio/mpeg') ? undefined : known[type]
+  return made !== undefined && made !== format
 }
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
