@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { evmNetwork, smallestTopUpMicroUsd, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
 import { onRampAt, onRampLength } from '#contract/wire/on-ramp.ts'
+import { mostConfirmations } from '#payments/bounds.ts'
 import type { RemoteFacilitatorSettings } from '#payments/facilitators/remote-facilitator.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import { count, HttpUrl } from './config-values.ts'
@@ -28,7 +29,7 @@ const Evm = z
       .default({ address: usdcOnEvm, name: usdcNameOnEvm, version: '2' }),
     payTo: EvmAddress,
     rpcUrl: HttpUrl,
-    confirmations: count(0, 10_000).default(10),
+    confirmations: count(0, mostConfirmations).default(10),
     facilitatorKey: z
       .string()
       .regex(/^0x[0-9a-fA-F]{64}$/, 'a private key: 0x and 64 hexadecimal digits')

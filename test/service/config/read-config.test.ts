@@ -268,6 +268,12 @@ test.each([
     'types: { sounds:',
     'limits.types.sounds: Unknown setting; the settings are text,',
   ],
+  [
+    'more confirmations than the service counts',
+    'rpcUrl: https://node.example.com',
+    'rpcUrl: https://node.example.com\n    confirmations: 1001',
+    'payments.evm.confirmations: Must be 1000 or less; found 1001.',
+  ],
   ['no settlement', `, authorization: '\${KEY}' }`, ` }\n    facilitatorKey: '\${KEY}'`, 'payments.evm'],
   ['two models of one id', 'id: vectors', 'id: large', 'Two models share an id.'],
   [
