@@ -56,9 +56,7 @@ test('on a Node that is too old, each entry point says so in a sentence before a
     const program = `${old}; await import('${name}').catch(({ message }) => console.log(message))`
     const options = { cwd: folder, env: environment() }
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], options)
-    expect(stdout).toMatch(
-      /^farebox needs Node 24.7 or newer, or 22.20 or a later 22, but this is Node 20.20.2. Install it from \S+\n$/,
-    )
+    expect(stdout).toMatch(/^farebox needs Node 24.7 or newer, .+, but this is Node 20.20.2. Install it from \S+\n$/)
   }
   // Modules that it lacks would stop it before a line has run.
   for (const { name, text } of await bundles()) expect(text.includes('from"node:sqlite"'), name).toBe(false)
