@@ -29,6 +29,9 @@ const overloaded: ReadonlySet<number> = new Set([429, 498, 529])
 /** How Hugging Face's servers say that a model failed while it generated. */
 const failedGeneration = 424
 
+/** Gemini and xAI answer 400 to a key. */
+const refusedKey = /^(api key not valid|incorrect api key)/i
+
 /** Returns our error for an unsuccessful answer of the engine. */
 export function refusalError({ status, retryAfter, body }: Refusal, request: object): ServiceError {
   const wait = waitHeader(retryAfter)
@@ -40,7 +43,9 @@ export function refusalError({ status, retryAfter, body }: Refusal, request: obj
   if (status >= 500 || status < 400 || status === failedGeneration) return inferenceFailed(wait)
   // The engine's key, bill or model name is the operator's concern, not the caller's; but a request may also have
   // caused the error.
-  if ([401, 405, 407].includes(status)) return blameless(mayBeRequests(modelOffline()))
+  if ([401, 405, 407].includes(status) || refusedKey.test(detailsOf(body).message)) {
+    return blameless(mayBeRequests(modelOffline()))
+  }
   if ([402, 403, 404].includes(status)) return mayBeRequests(modelOffline())
   return requestError(body, request)
 }

@@ -211,6 +211,18 @@ const failures: [rule: string, answer: Answer, status: number, body: object, hea
   ['504', asJson('', 504), 504, {}],
   ['a redirect', asJson('', 302, { location: 'http://evil/' }), 500, {}],
   ['a refused key', asJson({ error: { message: secret } }, 401), 503, { error: expect.stringContaining('offline') }],
+  [
+    'a key that Gemini refuses',
+    asJson([{ error: { code: 400, message: 'API key not valid. Please pass a valid API key.' } }], 400),
+    503,
+    {},
+  ],
+  [
+    'a key that xAI refuses',
+    asJson({ code: 'Client specified an invalid argument', error: `Incorrect API key provided: ${secret}` }, 400),
+    503,
+    {},
+  ],
   ['an unknown model', asJson({ error: { message: secret } }, 404), 503, {}],
   [
     'a long context',
