@@ -16,10 +16,11 @@ import { type AnswerKept, isApproved } from '#toolkit/approval.ts'
 import { approvalsInARow } from '#toolkit/bounds.ts'
 import { type FormValues, isNeeded, type UserForm, withFilled } from '#toolkit/define.ts'
 import { outcomeOf, runTool, type ToolOutcome } from '#toolkit/run-tool.ts'
+import { type ClientMedia, clientName, mediaFor } from '../client/client-media.ts'
+import { isTooSoon } from '../client/sent-forms.ts'
 import { type AskedState, argumentsHash, belongsTo, type McpContext } from '../context.ts'
 import { logFault, unlisted } from '../faults.ts'
 import { type Listing, onWire } from '../listing.ts'
-import { type ClientMedia, clientName, mediaFor } from './client-media.ts'
 import { asForm, canAsk, formAnswer, formRequest, userAnswer } from './elicitation.ts'
 import {
   closedResult,
@@ -31,7 +32,6 @@ import {
   stoppedResult,
   unfilledResult,
 } from './results.ts'
-import { isTooSoon } from './sent-forms.ts'
 import type { TaskOnWire } from './tasks.ts'
 
 export function serveTools(server: Server, { tools }: Listing, mcp: McpContext): void {

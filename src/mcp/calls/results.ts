@@ -7,8 +7,8 @@ import { type AnswerKept, type ApprovalRequest, sayOpenRequest, type Waiting, wa
 import type { ToolOutcome } from '#toolkit/run-tool.ts'
 import { type FailureFacts, failureOutput, sayFailure } from '#toolkit/tool-failure.ts'
 import { sayLeft, usd } from '#toolkit/values/amounts.ts'
+import type { ClientMedia } from '../client/client-media.ts'
 import { sayFault } from '../faults.ts'
-import type { ClientMedia } from './client-media.ts'
 
 type Done = Extract<ToolOutcome, { kind: 'done' }>
 
