@@ -97,9 +97,13 @@ function readAnswer({ status, body }: Answer): SettlerAnswer {
   const kind = status >= 400 && status < 500 ? 'refused' : 'unknown'
   if (!settled.success) return { kind, reason: `answered ${status}` }
   const { success, transaction, errorReason } = settled.data
-  if (!success) return { kind: 'refused', reason: plainReason(errorReason ?? `answered ${status}`) }
-  return { kind: 'settled', transaction: plainId(transaction) }
+  if (success) return { kind: 'settled', transaction: plainId(transaction) }
+  const reason = plainReason(errorReason ?? `answered ${status}`)
+  return { kind: inFlight.has(reason) ? 'unknown' : 'refused', reason }
 }
+
+/** Reasons for which the transfer may appear on the chain soon: it was sent, or an earlier request is being settled. */
+const inFlight: ReadonlySet<string> = new Set(['settlement_pending', 'duplicate_settlement'])
 
 /** A hash on an EVM chain or a signature on Solana. */
 const plainId = (text: string | null | undefined): string | null =>
