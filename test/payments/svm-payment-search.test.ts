@@ -69,6 +69,16 @@ describe('a transaction with another fee payer', () => {
     expect(await find({ chain: chain() })).toBeInstanceOf(ChainUnavailable)
   })
 
+  test('is found beside transactions of a later version, which no payment has', async () => {
+    put(1, 4_991, other)
+    put(2, 4_990, made.payment)
+    known.later = [name(1)]
+    expect(await find({ chain: chain() })).toEqual(landed(2))
+    known.listed.length = 1
+    known.head.blockHeight = 4_001
+    expect(await find({ chain: chain(), payment: claimed() })).toEqual({ state: 'over' })
+  })
+
   test('is searched nearest to its claim first, and no transaction is read twice', async () => {
     // Claimed at slot 4700 of 5000: 300 blocks before its last one.
     const slots = [4_990, 4_702, 4_699, 4_100]

@@ -16,6 +16,8 @@ export let node: Awaited<ReturnType<typeof startScriptedNode>>
 export let known: {
   statuses: Map<string, object>
   executed: Map<string, object>
+  /** Transactions of a version that was not asked for. */
+  later: string[]
   /** Of the payer's account, the newest first. */
   listed: { signature: string; slot: number }[]
   head: { absoluteSlot: number; blockHeight: number }
@@ -45,6 +47,7 @@ function say({ method, params }: Question): Said {
       return { result: { context: { slot: known.slot }, value: [known.statuses.get(signature ?? '') ?? null] } }
     }
     case 'getTransaction':
+      if (known.later.includes(String(first))) return { error: { code: -32015, message: 'version (1)' } }
       return { result: known.executed.get(String(first)) ?? null }
     case 'getEpochInfo':
       known.onHead()
@@ -81,7 +84,7 @@ export function tellSolanaForEachTest(): void {
       ...{ statuses: new Map(), executed: new Map(), listed: [], slot: 5_000, fails: null, onHead: () => undefined },
       head: { absoluteSlot: 5_000, blockHeight: 4_000 },
       genesis: `${solanaNetwork.slice('solana:'.length)}AndMore`,
-      ...{ blockhash: { isValid: false, slot: 5_000 }, firstBlock: 0, behind: [] },
+      ...{ blockhash: { isValid: false, slot: 5_000 }, firstBlock: 0, behind: [], later: [] },
     }
   })
   afterEach(() => {

@@ -125,6 +125,15 @@ export function executedOf(
   return rpc.ask('getTransaction', [signature, config], Executed)
 }
 
+/** A node's code for a transaction of a later version than was asked for. */
+const laterVersion = -32015
+
+/** No payment has a later version: only legacy transactions and version 0 are accepted. */
+function laterOr(error: unknown): 'later' {
+  if (error instanceof SolanaRefusal && error.code === laterVersion) return 'later'
+  throw error
+}
+
 /** Whether it is exactly the message that the payer signed. */
 export function isOf({ message }: SvmPayment, executed: Executed): boolean {
   const transaction = readTransaction(Buffer.from(executed.transaction[0], 'base64'))
@@ -191,7 +200,8 @@ export class SvmSearch {
   }
 
   async #isIt(rpc: SolanaRpc, payment: SvmPayment, signature: string): Promise<boolean> {
-    const executed = await executedOf(rpc, signature, this.#commitment)
+    const executed = await executedOf(rpc, signature, this.#commitment).catch(laterOr)
+    if (executed === 'later') return false
     // Nodes behind one address can differ; a transaction that cannot be read may be the payment.
     if (!executed) throw new Error('The node lists a transaction, but does not have it yet.')
     return isOf(payment, executed)
