@@ -38,11 +38,14 @@ export interface TransferSource {
 export class NodeFailed extends Error {
   /** Whether the node answered and refused the request. */
   readonly refused: boolean
+  /** The code of its refusal; null if it gave none. */
+  readonly code: number | null
 
-  constructor(message: string, refused: boolean, options?: ErrorOptions) {
+  constructor(message: string, refused: boolean, options?: ErrorOptions & { code?: number }) {
     super(message, options)
     this.name = 'NodeFailed'
     this.refused = refused
+    this.code = options?.code ?? null
   }
 }
 
@@ -78,7 +81,8 @@ async function askOnce<Result>(url: string, method: string, params: readonly unk
     signal: AbortSignal.timeout(chainAttemptMs),
   })
   const answer = Answer.safeParse(await response.json())
-  if (answer.data?.error) throw new NodeFailed(`The node refuses ${method} (${answer.data.error.code}).`, true)
+  const code = answer.data?.error?.code
+  if (code !== undefined) throw new NodeFailed(`The node refuses ${method} (${code}).`, true, { code })
   if (!response.ok || !answer.success) throw new NodeFailed(`The node does not answer ${method}.`, false)
   return result.parse(answer.data.result)
 }
@@ -179,13 +183,19 @@ const Balances = z
   )
   .nullish()
 const Loaded = z.object({ writable: z.array(z.string()), readonly: z.array(z.string()) }).nullish()
-const Executed = z
+const Meta = z.object({ preTokenBalances: Balances, postTokenBalances: Balances, loadedAddresses: Loaded })
+const Executed = z.object({ meta: Meta, transaction: z.tuple([z.string(), z.literal('base64')]) }).nullable()
+const Later = z
   .object({
-    meta: z.object({ preTokenBalances: Balances, postTokenBalances: Balances, loadedAddresses: Loaded }),
-    transaction: z.tuple([z.string(), z.literal('base64')]),
+    meta: Meta,
+    transaction: z.object({ message: z.object({ accountKeys: z.array(z.string()) }) }),
   })
   .nullable()
-type Executed = NonNullable<z.output<typeof Executed>>
+
+/** A node's code for a transaction of a later version than was asked for. */
+const laterVersion = -32015
+
+const notHad = () => new NodeFailed('The node lists a transaction that it does not have.', true)
 
 /** Required finality: blocks that two thirds of the stake have confirmed. */
 const commitment = 'confirmed'
@@ -208,18 +218,31 @@ export function svmTransfers(rpcUrl: string): TransferSource {
     }
   }
 
+  /** What the account received, and what was signed; null for a later version than a payment can have. */
+  async function readTransaction(payee: Payee, signature: string): Promise<{ amount: bigint; message: Buffer | null }> {
+    try {
+      const config = { encoding: 'base64', commitment, maxSupportedTransactionVersion: 0 }
+      const executed = await ask('getTransaction', [signature, config], Executed)
+      if (!executed) throw notHad()
+      const message = messageOf(Buffer.from(executed.transaction[0], 'base64'))
+      return { amount: received(payee, executed.meta, accountsOf(message)), message }
+    } catch (error) {
+      if (!(error instanceof NodeFailed) || error.code !== laterVersion) throw error
+      const config = { encoding: 'json', commitment, maxSupportedTransactionVersion: 255 }
+      const executed = await ask('getTransaction', [signature, config], Later)
+      if (!executed) throw notHad()
+      return { amount: received(payee, executed.meta, executed.transaction.message.accountKeys), message: null }
+    }
+  }
+
   return {
     async *transfers(payee, sinceMs) {
       for await (const signature of signatures(payee.account, sinceMs)) {
-        const config = { encoding: 'base64', commitment, maxSupportedTransactionVersion: 0 }
-        const executed = await ask('getTransaction', [signature, config], Executed)
-        if (!executed) throw new NodeFailed('The node lists a transaction that it does not have.', true)
-        const message = messageOf(Buffer.from(executed.transaction[0], 'base64'))
-        const amount = received(payee, executed, message)
+        const { amount, message } = await readTransaction(payee, signature)
         // Outgoing transfers name the account too.
         if (amount <= 0n) continue
-        const hash = createHash('sha256').update(message).digest('hex')
-        yield { transaction: signature, amount, paymentKey: async () => `svm:${payee.network}:${hash}` }
+        const hash = message && createHash('sha256').update(message).digest('hex')
+        yield { transaction: signature, amount, paymentKey: async () => hash && `svm:${payee.network}:${hash}` }
       }
     },
   }
@@ -235,9 +258,9 @@ function messageOf(transaction: Buffer): Buffer {
 }
 
 /** Returns how much the token account's balance rose. */
-function received({ account, asset }: Payee, { meta }: Executed, message: Buffer): bigint {
+function received({ account, asset }: Payee, meta: z.output<typeof Meta>, accounts: readonly string[]): bigint {
   const { writable = [], readonly = [] } = meta.loadedAddresses ?? {}
-  const place = [...accountsOf(message), ...writable, ...readonly].indexOf(account)
+  const place = [...accounts, ...writable, ...readonly].indexOf(account)
   const amountIn = (balances: z.output<typeof Balances>) =>
     BigInt(
       balances?.find(({ accountIndex, mint }) => accountIndex === place && mint === asset)?.uiTokenAmount.amount ?? 0,

@@ -129,6 +129,22 @@ describe('a transaction', () => {
     expect((await found(executed)).transfers).toEqual([])
   })
 
+  test.each([
+    ['brings what the account has more than before', 10, [['one', 7n, null]]],
+    ['brings nothing if the account has less', 2, []],
+  ])('of a later version, which no payment has, %s', async (_rule, after, brought) => {
+    const meta = { preTokenBalances: [balance(1, 3)], postTokenBalances: [balance(1, after)] }
+    const transfers = await read((method, [, config]) => {
+      if (method === 'getSignaturesForAddress') return { result: [{ signature: 'one', err: null, blockTime: 1 }] }
+      const { encoding, maxSupportedTransactionVersion } = config as Record<string, unknown>
+      if (maxSupportedTransactionVersion === 0) return { error: { code: -32015 } }
+      expect(encoding).toBe('json')
+      return { result: { meta, transaction: { message: { accountKeys: [key(7), account] } } } }
+    })
+    const seen = transfers.map(async each => [each.transaction, each.amount, await each.paymentKey()])
+    expect(await Promise.all(seen)).toEqual(brought)
+  })
+
   test('that the node lists and does not have ends the audit', async () => {
     const reading = read(method => ({
       result: method === 'getTransaction' ? null : [{ signature: 'one', err: null, blockTime: 1 }],
