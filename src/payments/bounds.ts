@@ -171,10 +171,10 @@ export const blockhashBlocks = 150
 /** Extra blocks before a payment counts as expired: its blockhash may be newer than the node that was asked. */
 export const expiryMarginBlocks = 150
 
-/** Slots that every Solana node keeps: a day. For an older payment, the node is asked how far back its blocks go. */
+/** Slots that every Solana node keeps: most of a day. For an older payment, the node is asked for its oldest block. */
 export const keptSlots = 216_000
 
-/** Time between two checks for a sent Solana transaction: one block. */
+/** Time between two checks for a sent Solana transaction: a block or two. */
 export const solanaPollMs = 400
 
 /** Time between two sends of the same Solana transaction while no block contains it: nodes drop some of them. */
@@ -226,7 +226,7 @@ export const draftMicroLamportsPerUnit = 1n
 export const draftMemoBytes = 16
 
 /**
- * How long drafts share a blockhash. A blockhash lives for about a minute, so this is short compared with the time that
- * a wallet's user needs.
+ * How long drafts share a blockhash. A blockhash lives for half a minute or more, so this is short compared with the
+ * time that a wallet's user needs.
  */
 export const sharedBlockhashMs = 2_000
