@@ -123,7 +123,7 @@ async function processAt(url: string, silentForMs?: number): Promise<Process> {
   return { log, isAdmitted, countsOn }
 }
 
-const refused = expect.stringContaining('The server for shared limits refuses commands;')
+const refused = expect.stringContaining('The server for shared limits refuses commands or answers too late;')
 
 describe('a server for shared limits', { tags: ['valkey'] }, () => {
   test('without memory left refuses no request, the log gives the reason once a minute, and counts go on later', async () => {

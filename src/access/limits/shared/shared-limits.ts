@@ -167,7 +167,12 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
       atReady()
     },
   })
-  const breaker = new Breaker({ clock, isReady: () => valkey.isReady, ...(limitMs === undefined ? {} : { limitMs }) })
+  const breaker = new Breaker({
+    clock,
+    isReady: () => valkey.isReady,
+    onLate: () => news.refused('late'),
+    ...(limitMs === undefined ? {} : { limitMs }),
+  })
   const windows = new SharedWindows(new ValkeyWindows(valkey, prefix), breaker)
   const block = new SharedBlock({ clock, valkey, breaker, prefix })
   const process = randomUUID()
@@ -188,7 +193,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   }
 }
 
-/** Logs one line when an outage begins and one when it ends; while the server refuses commands, one a minute. */
+/** Logs one line when an outage begins and one when it ends; while the server is of no use, one a minute. */
 function newsOf(log: Log, clock: Clock) {
   let isAway = false
   let refusedAtMs = Number.NEGATIVE_INFINITY
@@ -199,7 +204,7 @@ function newsOf(log: Log, clock: Clock) {
       refusedAtMs = nowMs
       log.warn(
         { reason },
-        'The server for shared limits refuses commands; until it accepts them, each process applies its share of the limits.',
+        'The server for shared limits refuses commands or answers too late; until that ends, each process applies its share of the limits.',
       )
     },
     away(reason: string) {

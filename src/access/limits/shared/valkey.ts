@@ -233,11 +233,15 @@ export class Breaker {
   readonly #clock: Clock
   readonly #limitMs: number
   readonly #isReady: () => boolean
+  readonly #onLate: () => void
   #restUntilMs = 0
+  #lateInARow = 0
 
-  constructor(options: { clock: Clock; isReady: () => boolean; limitMs?: number }) {
+  /** `onLate` is called when answers keep coming too late. */
+  constructor(options: { clock: Clock; isReady: () => boolean; limitMs?: number; onLate?: () => void }) {
     this.#clock = options.clock
     this.#isReady = options.isReady
+    this.#onLate = options.onLate ?? (() => {})
     this.#limitMs = options.limitMs ?? sharedLimitMs
   }
 
@@ -247,14 +251,27 @@ export class Breaker {
     const rests = isAhead(this.#restUntilMs, restMs, nowMs)
     if (!this.#isReady() || rests) return null
     const { promise: late, resolve } = Promise.withResolvers<null>()
-    const timer = setTimeout(() => resolve(null), this.#limitMs)
+    const timer = setTimeout(() => {
+      this.#late()
+      resolve(null)
+    }, this.#limitMs)
     try {
       const answer = await Promise.race([run().catch(() => null), late])
       if (answer === null) this.#restUntilMs = this.#clock.now() + restMs
+      else this.#lateInARow = 0
       return answer
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  #late(): void {
+    const nowMs = this.#clock.now()
+    // Requests that were sent together are late together.
+    if (isAhead(this.#restUntilMs, restMs, nowMs)) return
+    this.#restUntilMs = nowMs + restMs
+    this.#lateInARow++
+    if (this.#lateInARow % lateInARowTold === 0) this.#onLate()
   }
 }
 
@@ -266,6 +283,9 @@ const sharedLimitMs = 100
 
 /** How long local counts are used after a failure, so that in an outage one request a second waits instead of each. */
 const restMs = 1_000
+
+/** So many late answers in a row, at most one a second, are more than a moment of load. */
+const lateInARowTold = 5
 
 /** Further commands fail at once, because a stalled server could not answer them in time. */
 const commandsInFlight = 10_000
