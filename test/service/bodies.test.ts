@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { pulledBody, readerPatienceMs, writePulled } from '#service/http/body/pulled-body.ts'
+import { pulledBody, readerPatienceMs, writePulled } from '#host/pulled-body.ts'
 import { fileBody } from '#service/http/body/send.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 

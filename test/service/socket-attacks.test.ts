@@ -7,7 +7,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { writePulled } from '#service/http/body/pulled-body.ts'
+import { writePulled } from '#host/pulled-body.ts'
 import { connectionLimits, Listener } from '#service/http/listener.ts'
 import { type OpenedService, openService } from './open-service.ts'
 

@@ -6,9 +6,9 @@ import type { HeaderCodec } from '#contract/wire/header-codec.ts'
 import { ownRequestId, requestId, requestTimestamp, timestamp, version } from '#contract/wire/headers.ts'
 import { vendorHeader } from '#contract/wire/vendor.ts'
 import type { Log } from '#host/log.ts'
+import { type PulledBody, pulledBody } from '#host/pulled-body.ts'
 import type { RequestContext } from '#host/tracing/tracing.ts'
 import type { Principal } from '#ledger/accounts/principal.ts'
-import { type PulledBody, pulledBody } from './body/pulled-body.ts'
 
 /** Writes an answer to the socket of its request, whole or in pieces. */
 export type WriteAnswer = (

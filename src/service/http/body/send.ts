@@ -3,9 +3,9 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { contentDisposition } from '#contract/wire/headers.ts'
 import { defaultVendor, toVendor } from '#contract/wire/vendor.ts'
 import { TextChunk } from '#engines/ports/text-chunk.ts'
+import { type PulledBody, pulledBody } from '#host/pulled-body.ts'
 import type { Exchange } from '../exchange.ts'
 import type { EventsReply, FileReply, PiecesReply, Reply } from '../route.ts'
-import { type PulledBody, pulledBody } from './pulled-body.ts'
 
 /** A stored file, or a part of it; `read` is called when its first piece is wanted. */
 export function fileBody(

@@ -1,4 +1,4 @@
-import type { PulledBody } from '../body/pulled-body.ts'
+import type { PulledBody } from '#host/pulled-body.ts'
 import { eventBytes, lastEventBytes } from '../body/send.ts'
 import type { EventsReply } from '../route.ts'
 import type { Claims } from './claims.ts'
