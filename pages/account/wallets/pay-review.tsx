@@ -74,7 +74,7 @@ export function PayReview({ chosen, clock, back }: Props): JSX.Element {
       <p class="quiet">
         {payer.kind === 'evm'
           ? 'The wallet signs one authorization: this amount of USDC, to this address, valid for a few minutes.'
-          : 'The wallet signs one transaction with one transfer: this amount of USDC, to the token account of this address.'}{' '}
+          : 'The wallet signs one transaction with one transfer: this amount of USDC, to the token account of this address. It expires half a minute after it was prepared.'}{' '}
         If an answer is lost, this page sends the same signed payment again, so you never pay twice.
       </p>
     </>

@@ -163,7 +163,10 @@ const reasons: Readonly<Record<string, readonly [happened: string, next: string]
     'The wallet holds too little USDC on this network.',
     'Add USDC, choose a smaller amount, or change the network.',
   ],
-  expired: ['The signature expired before the payment reached the chain.', 'Pay again and sign within five minutes.'],
+  expired: [
+    'The signature expired before the payment reached the chain.',
+    'Pay again and sign within five minutes, on Solana within half a minute.',
+  ],
   invalid_signature: [
     'The signature is not from the account that pays.',
     'Choose that account in the wallet and pay again, or use another wallet.',
