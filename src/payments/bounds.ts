@@ -124,6 +124,9 @@ export const settlementsInReserve = 10n
 /** Gas of one transfer by authorization: USDC takes 85,000 for a new payee, and its code may change. */
 export const settlementGas = 200_000n
 
+/** Gas in addition to a node's estimate: filling a balance that was emptied since then takes 17,100 more. */
+export const emptiedBalanceGas = 20_000n
+
 /** Gas if a contract wallet checks the signature, possibly of a passkey: 350,000 and more. */
 export const walletSettlementGas = 1_000_000n
 

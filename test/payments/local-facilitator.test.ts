@@ -97,7 +97,7 @@ describe('what settling costs is capped an hour', () => {
   })
 
   test('the actual fee counts: a receipt returns what was counted too much', async () => {
-    /** In a block that is dearer than the next, so that the most a transfer may cost is a third above what it does. */
+    /** In a block that is dearer than the next, so that the most a transfer may cost is far above what it does. */
     const pay = async (facilitator: Facilitator) => {
       await nextBaseFee(10n ** 12n)
       const { payment } = await payer(world)
@@ -111,7 +111,7 @@ describe('what settling costs is capped an hour', () => {
     const before = await balanceOf(address)
     await pay(first)
     const fee = before - (await balanceOf(address))
-    const { facilitator } = await open({ feesPerHourWei: (fee * 46n) / 10n })
+    const { facilitator } = await open({ feesPerHourWei: (fee * 52n) / 10n })
     const statuses = [await pay(facilitator), await pay(facilitator), await pay(facilitator), await pay(facilitator)]
     expect(statuses).toEqual([200, 200, 200, 200])
     await nextBaseFee(10n ** 9n)

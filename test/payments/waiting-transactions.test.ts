@@ -1,8 +1,9 @@
 /** What a settling key does about a transaction that no block takes, or that another process of the key replaces. */
-import type { Hex } from 'viem'
+import { encodeFunctionData, type Hex, toHex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { evmNetwork } from '#contract/wire/networks.ts'
+import { evmNetwork, usdcOnEvm } from '#contract/wire/networks.ts'
+import { usdcAbi } from '#local/token/usdc.generated.ts'
 import { openLocalFacilitator } from '#payments/evm/local-facilitator.ts'
 import type { TopUps } from '#payments/top-ups/top-up.ts'
 import type { GateMode } from './rpc-gate.ts'
@@ -89,5 +90,22 @@ test('a transaction that another process of its key replaces is sent again', asy
   await mine()
   expect((await answer).status).toBe(200)
   expect(await chain.transfersTo(world.option.payTo)).toHaveLength(1)
+  expect(await creditOf(world, account.address)).toBe(five)
+})
+
+test('a payee whose balance is swept before the block has the payment is paid all the same', async () => {
+  const { payTo } = world.option
+  await chain.mint(payTo, 1n)
+  await chain.fund(payTo)
+  await chain.ask('anvil_impersonateAccount', [payTo])
+  const { account, payment } = await payerWithoutBlocks()
+  const answer = send(topUps, payment)
+  await until(async () => (await countOf('pending')) === 1)
+  const data = encodeFunctionData({ abi: usdcAbi, functionName: 'transfer', args: [account.address, 1n] })
+  const first = { maxFeePerGas: toHex(highFee), maxPriorityFeePerGas: toHex(highFee) }
+  await chain.ask('eth_sendTransaction', [{ from: payTo, to: usdcOnEvm, data, gas: toHex(100_000n), ...first }])
+  await mine()
+  expect((await answer).status).toBe(200)
+  expect(await chain.transfersTo(payTo)).toHaveLength(2)
   expect(await creditOf(world, account.address)).toBe(five)
 })

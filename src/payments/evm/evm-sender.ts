@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Abi, Transaction, TransactionReceipt, TransactionSerializable } from 'viem'
 import { type Clock, systemClock } from '#contract/time.ts'
 import {
+  emptiedBalanceGas,
   feesPerHourWei,
   receiptPollMs,
   replacementLooks,
@@ -259,7 +260,7 @@ export class EvmSender {
    */
   async #prepare(call: { to: Hex; data: Hex; gasAtMost: bigint }, attempt: SendAttempt): Promise<Prepared> {
     const prepared = await this.#estimate(call, attempt)
-    if (prepared.gas <= call.gasAtMost) return prepared
+    if (prepared.gas <= call.gasAtMost) return { ...prepared, gas: prepared.gas + emptiedBalanceGas }
     attempt.unsent = { by: 'token', words: `The transfer takes ${prepared.gas} gas.` }
     throw new Error('The transfer takes more gas than a payment may.')
   }
