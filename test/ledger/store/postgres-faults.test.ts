@@ -232,6 +232,23 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     await proxy.close()
   })
 
+  test('a lock that makes all calls wait is reported', { timeout }, async () => {
+    const schema = cluster().newSchema()
+    const told: unknown[] = []
+    const url = `${cluster().url}?options=-c%20lock_timeout%3D1100`
+    const store = await openPostgresStore({ url, schema, onTrouble: (error, forMs) => told.push(error, forMs) })
+    await mustCommit(store, account(), grant(10n))
+    const locker = new pg.Client({ connectionString: cluster().url })
+    await locker.connect()
+    await locker.query(`BEGIN; SELECT FROM ${schema}.account FOR UPDATE`)
+    const outcome = commitOps(store, hold('h', 4n))
+    await expect.poll(() => told.length, { timeout: 10_000 }).toBeGreaterThan(0)
+    expect(told.slice(0, 2)).toEqual([expect.objectContaining({ code: '55P03' }), expect.any(Number)])
+    await locker.end()
+    expect(await outcome).toMatchObject({ ok: true })
+    await store.close()
+  })
+
   test('a unit for a connection that broke while idle is known not to be written', { timeout }, async () => {
     const schema = cluster().newSchema()
     await (await openPostgresStore({ url: cluster().url, schema })).close()

@@ -152,7 +152,8 @@ export class WriterLink {
   /** Throws the database's refusals unchanged, and `DatabaseAway` if it could not be reached. */
   async send<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
     let isLost = false
-    const givesUpAt = performance.now() + sendAttemptsForMs
+    const startedAt = performance.now()
+    const givesUpAt = startedAt + sendAttemptsForMs
     const trouble = troubleWatch(this.#onTrouble)
     for (let attempt = 1; ; attempt++) {
       let isSent = false
@@ -164,7 +165,10 @@ export class WriterLink {
         const isStandby = isStatementError(error) && isNoPrimary(error)
         // A sending whose answer was lost may still hold its locks, so a lock timeout is not the statement's outcome.
         const isOutcome = isStatementError(error) && !isStandby && !(isLost && isTransient(error))
-        if (isOutcome && (await this.#answers())) throw error
+        if (isOutcome && (await this.#answers())) {
+          if (isTransient(error)) this.#reportWait(error, performance.now() - startedAt)
+          throw error
+        }
         isLost ||= isSent && !isStandby
         await this.#drop()
         trouble(error)
@@ -173,6 +177,11 @@ export class WriterLink {
         await sleep(pauseMs(attempt))
       }
     }
+  }
+
+  /** All calls wait with a statement that waits for a lock, for example of a transaction that was left open in psql. */
+  #reportWait(error: unknown, forMs: number): void {
+    if (forMs >= troubleAfterMs) this.#onTrouble(error, forMs)
   }
 
   /** A connection that breaks while idle carried nothing, so the next statement does not count as sent over it. */
