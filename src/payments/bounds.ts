@@ -180,6 +180,9 @@ export const keptSlots = 216_000
 /** Time between two checks for a sent Solana transaction: a block or two. */
 export const solanaPollMs = 400
 
+/** How often a node is asked, a block apart, before a blockhash that it does not know is taken for an old one. */
+export const blockhashTries = 3
+
 /** Time between two sends of the same Solana transaction while no block contains it: nodes drop some of them. */
 export const resendMs = 2_000
 

@@ -90,6 +90,19 @@ describe('a payment is checked', () => {
     expect(timesAsked('getMultipleAccounts')).toBe(there ? 1 : 0)
   })
 
+  test('one whose blockhash a node does not know at first is good', async () => {
+    says.simulateTransaction = [
+      ...simulated('BlockhashNotFound'),
+      ...simulated('BlockhashNotFound'),
+      ...simulated(null),
+    ]
+    expect(await verify()).toEqual({ valid: true })
+    says.simulateTransaction = simulated('BlockhashNotFound')
+    node.asked.length = 0
+    expect(await verify()).toEqual({ valid: false, reason: 'expired' })
+    expect(timesAsked('simulateTransaction')).toBe(3)
+  })
+
   test('the account that a program refused is found by source and destination', async () => {
     says.simulateTransaction = simulated(instructionError)
     says.getMultipleAccounts = accounts(true, true)
@@ -146,6 +159,14 @@ describe('a payment is settled', () => {
       { method: 'getSignatureStatuses', params: [[transaction()]] },
     ])
     expect(fees.left).toBe(1_000_000n - fee)
+  })
+
+  test('though the node did not know its blockhash at first', async () => {
+    says.sendTransaction = [...refusal('BlockhashNotFound'), { result: transaction() }]
+    says.getSignatureStatuses = inBlock
+    const { facilitator, fees } = facilitatorWith()
+    expect(await facilitator.settle(made.payment)).toEqual({ state: 'settled', transaction: transaction() })
+    expect([timesAsked('sendTransaction'), fees.left]).toEqual([2, 1_000_000n - fee])
   })
 
   test('and stays pending if no block contains it in time, or the node does not answer', async () => {

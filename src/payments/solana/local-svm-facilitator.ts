@@ -4,6 +4,7 @@ import { encodeBase58 } from '#contract/wire/base58.ts'
 import { usdcDecimals } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import {
+  blockhashTries,
   lamportsPerSignature,
   mostComputeUnits,
   mostMicroLamportsPerUnit,
@@ -103,7 +104,13 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     const signature = this.#feePayer.sign(message)
     const transaction = encodeBase58(signature)
     const wire = wireOf(signature, payment)
-    const outcome = await this.#sends.run(() => this.#send(wire, transaction, payment))
+    const send = () => this.#sends.run(() => this.#send(wire, transaction, payment))
+    let outcome = await send()
+    // As when it was checked, a node may be a block behind. What a node refuses, it has not sent.
+    for (let tries = 1; tries < blockhashTries && isExpired(outcome); tries++) {
+      await sleep(solanaPollMs)
+      outcome = await send()
+    }
     if (outcome.state !== 'sent') return outcome
     return (await this.#isInBlock(transaction, wire)) ? { state: 'settled', transaction } : outcome
   }
@@ -147,6 +154,8 @@ export class LocalSvmFacilitator implements Facilitator<SvmPayment> {
     await this.#rpc.send(wire, { skipPreflight: true }).catch(() => null)
   }
 }
+
+const isExpired = (outcome: Settlement): boolean => outcome.state === 'refused' && outcome.reason === 'expired'
 
 /** Two signatures, plus the payer's priority fee. */
 const feeOf = ({ computeUnits, microLamportsPerUnit }: SvmTransfer): bigint =>

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
+import { blockhashTries, solanaPollMs } from '../bounds.ts'
 import { ChainUnavailable, type PaymentReason } from '../payment/payment.ts'
 import { readMessage, readTransfer, type SvmTransfer, wireOf } from './solana-message.ts'
 import type { SolanaRpc } from './solana-node.ts'
@@ -20,9 +22,16 @@ const Accounts = z.object({ value: z.array(Account.nullable()).length(2) })
 
 /** Returns why the chain would not execute a payment now; null if it would. Rejects with `ChainUnavailable`. */
 export async function simulatedRefusal(rpc: SolanaRpc, payment: SvmPayment): Promise<JudgedRefusal | null> {
-  const error = await simulate(rpc, payment)
+  let error = await simulate(rpc, payment)
+  // One of several nodes behind an address may be a block behind the one that told the payer the blockhash.
+  for (let tries = 1; tries < blockhashTries && error === unknownBlockhash; tries++) {
+    await sleep(solanaPollMs)
+    error = await simulate(rpc, payment)
+  }
   return error === null ? null : refusalOf(error, rpc, payment)
 }
+
+const unknownBlockhash = 'BlockhashNotFound'
 
 async function simulate(rpc: SolanaRpc, payment: SvmPayment): Promise<unknown> {
   // Signed by the payer alone: until the payment is claimed, no node gets a transaction that could be executed.
@@ -67,7 +76,7 @@ const InsufficientTokens = z.object({
 })
 
 export function refusalOfError(error: unknown): SvmRefusal {
-  if (error === 'BlockhashNotFound') return { by: 'payment', reason: 'expired' }
+  if (error === unknownBlockhash) return { by: 'payment', reason: 'expired' }
   if (error === 'AlreadyProcessed') return { by: 'payment', reason: 'nonce_used' }
   if (feeErrors.includes(String(error)) || isRentOf(error)) return { by: 'us', why: poorFeePayer }
   if (InsufficientTokens.safeParse(error).success) return { by: 'payment', reason: 'insufficient_funds' }
