@@ -208,29 +208,44 @@ withPostgres('faults of PostgreSQL and of those who use it', cluster => {
     await ledgerIsIntact(cluster().url, schema)
   })
 
-  test('a unit whose answer is lost does not count as failed while a lock delays its repetition', {
-    timeout,
-  }, async () => {
-    const schema = cluster().newSchema()
-    await (await openPostgresStore({ url: cluster().url, schema })).close()
-    const proxy = await CuttingProxy.to(cluster().port)
-    const url = `${cluster().urlOf('farebox', 'farebox', proxy.port)}?options=-c%20lock_timeout%3D20`
-    const store = await openPostgresStore({ url, schema })
-    await mustCommit(store, account(), grant(10n))
-    const locker = new pg.Client({ connectionString: cluster().url })
-    await locker.connect()
-    proxy.beforeCut = () => locker.query(`BEGIN; SELECT FROM ${schema}.account FOR UPDATE`)
-    proxy.cutNextAnswer()
-    const outcome = commitOps(store, hold('h', 4n))
-    await expect.poll(() => proxy.cuts).toBe(1)
-    // Longer than all attempts at a unit that meets only a lock.
-    await sleep(500)
-    await locker.query('COMMIT')
-    expect(await outcome).toMatchObject({ ok: true, again: true })
-    await locker.end()
-    await store.close()
-    await proxy.close()
-  })
+  test.each([
+    ['a lock delays', (schema: string) => `BEGIN; SELECT FROM ${schema}.account FOR UPDATE`, () => 'COMMIT'],
+    [
+      'a full disk prevents',
+      (schema: string) => `SET search_path = ${schema}; DO $do$ DECLARE whole text; BEGIN
+        SELECT pg_get_functiondef('commit_batch'::regproc) INTO whole;
+        PERFORM set_config('farebox.whole', whole, false);
+        EXECUTE regexp_replace(whole, 'AS [$]function[$].*',
+          'AS $function$ BEGIN RAISE ''full'' USING ERRCODE = ''53100''; END $function$'); END $do$`,
+      () => "DO $do$ BEGIN EXECUTE current_setting('farebox.whole'); END $do$",
+    ],
+  ])(
+    'a unit whose answer is lost does not count as failed while %s its repetition',
+    {
+      timeout,
+    },
+    async (_what, begin, end) => {
+      const schema = cluster().newSchema()
+      await (await openPostgresStore({ url: cluster().url, schema })).close()
+      const proxy = await CuttingProxy.to(cluster().port)
+      const url = `${cluster().urlOf('farebox', 'farebox', proxy.port)}?options=-c%20lock_timeout%3D20`
+      const store = await openPostgresStore({ url, schema })
+      await mustCommit(store, account(), grant(10n))
+      const other = new pg.Client({ connectionString: cluster().url })
+      await other.connect()
+      proxy.beforeCut = () => other.query(begin(schema))
+      proxy.cutNextAnswer()
+      const outcome = commitOps(store, hold('h', 4n))
+      await expect.poll(() => proxy.cuts).toBe(1)
+      // Longer than all attempts at a unit that meets only this.
+      await sleep(500)
+      await other.query(end())
+      expect(await outcome).toMatchObject({ ok: true, again: true })
+      await other.end()
+      await store.close()
+      await proxy.close()
+    },
+  )
 
   test('a lock that makes all calls wait is reported', { timeout }, async () => {
     const schema = cluster().newSchema()

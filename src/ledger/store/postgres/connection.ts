@@ -163,8 +163,8 @@ export class WriterLink {
         return await this.#client.query<Row>(query)
       } catch (error) {
         const isStandby = isStatementError(error) && isNoPrimary(error)
-        // A sending whose answer was lost may still hold its locks, so a lock timeout is not the statement's outcome.
-        const isOutcome = isStatementError(error) && !isStandby && !(isLost && isTransient(error))
+        // After a lost answer, a timeout for its locks or a full disk says nothing about what the first sending did.
+        const isOutcome = isStatementError(error) && !isStandby && !(isLost && isServerFault(error))
         if (isOutcome && (await this.#answers())) {
           if (isTransient(error)) this.#reportWait(error, performance.now() - startedAt)
           throw error
