@@ -1,5 +1,5 @@
 /** What becomes of payments that a process left behind, and what the ledger of payments keep of them. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { microUsd } from '#contract/money.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
@@ -158,6 +158,19 @@ describe('a payment that was left by a process that died', () => {
     const { driver, asked, log } = world.driverOf({ seen: [away] })
     await new Completer({ rows: world.rows, driver, log }).complete()
     expect([asked.found.length, world.logged]).toEqual([1, ['A payment could not be completed yet; it is retried.']])
+  })
+
+  test('and whose node never answers keeps the others of its rail from their end for one round only', async () => {
+    await world.tamper("UPDATE payment SET state = 'expired' WHERE state IN ('claimed', 'settling', 'unknown')")
+    const [never, ...others] = [await left('unknown'), await left('unknown'), await left('unknown')]
+    let nowMs = world.clock.now()
+    vi.spyOn(world.clock, 'now').mockImplementation(() => ++nowMs)
+    const { driver, log } = world.driverOf({ seen: [away, landed, landed, away] })
+    const completer = new Completer({ rows: world.rows, driver, log })
+    await completer.complete()
+    await completer.complete()
+    const states = [never, ...others].map(async payment => (await world.stateOf(payment)).state)
+    expect(await Promise.all(states)).toEqual(['unknown', 'credited', 'credited'])
   })
 
   test('and fails for another reason keeps none of the others from their end', async () => {

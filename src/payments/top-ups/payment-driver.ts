@@ -286,12 +286,21 @@ export class Completer {
 
   /** Runs one round. If a chain is unreachable, the rail's other payments are postponed too. */
   async complete(): Promise<void> {
-    const silent = new Set<string>()
+    /** By rail, the payment whose chain did not answer. */
+    const silent = new Map<string, string>()
     for (const payment of await this.#rows.abandoned(completionRows)) {
       const rail = payment.row?.payment.rail
       if (rail && silent.has(rail)) await this.#rows.postpone(payment)
-      else if (!(await this.#completeOne(payment)) && rail) silent.add(rail)
+      else if (!(await this.#completeOne(payment)) && rail) silent.set(rail, payment.key)
     }
+    for (const key of silent.values()) await this.#postponeLast(key)
+  }
+
+  /** A payment about which its node never answers would otherwise be first in every round, and keep out all others. */
+  async #postponeLast(key: string): Promise<void> {
+    const payment = await this.#rows.seen(key)
+    if (payment?.row?.state === 'unknown' && !(await this.#rows.isDriven(payment.row)))
+      await this.#rows.postpone(payment)
   }
 
   async #completeOne(payment: AbandonedPayment): Promise<boolean> {
