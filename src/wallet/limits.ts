@@ -104,10 +104,10 @@ export const sendAttempts = 3
 export const sendPausesMs = [500, 2_000] as const
 /**
  * Pauses while the service has the payment and is waiting for its chain: ten confirmations on Base take twenty seconds.
- * No further attempt begins after the second time.
+ * No further attempt begins after the second time, because assistants give up a call after 60 s.
  */
 export const pendingPausesMs = [2_000, 3_000, 5_000, 5_000, 5_000, 5_000, 5_000] as const
-export const pendingMs = 60_000
+export const pendingMs = 45_000
 /** A sender that does not return within this time has an unknown outcome. */
 export const sendTimeoutMs = 120_000
 /** Open payments that one recovery handles; more than one is already unusual. */

@@ -90,7 +90,8 @@ function sendUntilAnswered(
 function pauseAfter(outcome: SendOutcome, attempt: number, passedMs: number): number | null {
   if (outcome.kind !== 'unknown') return null
   if (!outcome.isPending) return limits.sendPausesMs[attempt] ?? null
-  return passedMs < limits.pendingMs ? (limits.pendingPausesMs[attempt] ?? null) : null
+  const pauseMs = limits.pendingPausesMs[attempt] ?? null
+  return pauseMs === null || passedMs + pauseMs > limits.pendingMs ? null : pauseMs
 }
 
 const notSent = (id: string, { sentence, nextStep }: WalletRefusal): WalletRefusal =>
