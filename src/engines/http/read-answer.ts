@@ -110,7 +110,8 @@ function withoutCost(usage: TokenUsage): TokenUsage {
 function withReasoning(usage: TokenUsage): TokenUsage {
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage
   const beside = total - prompt - completion
-  if (beside <= 0) return usage
+  // A total that holds an unreported prompt tells nothing: the service counts that prompt itself.
+  if (beside <= 0 || prompt === 0) return usage
   const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? beside
   return reasoning > 0 && reasoning <= beside ? { ...usage, completion_tokens: completion + reasoning } : usage
 }

@@ -135,6 +135,7 @@ test.each([
   ['is none, whatever else the total contains', reported(32, 9, 135, 0), 9],
   ['is more than the total leaves room for', reported(32, 9, 100, 94), 9],
   ['comes without a total', reported(32, 9, 0, 94), 9],
+  ['may be a prompt that was not reported', reported(0, 9, 103), 9],
 ])('completion tokens include reasoning once: reasoning that %s', (_, usage, completion) => {
   const whole = readCompletion({ usage, choices: [{ index: 0, finish_reason: 'stop', message: spoken }] }, 1)
   const chunk = readChunk({ usage, choices: [] }, 1)
