@@ -99,6 +99,18 @@ test('a server is read no faster than its reader reads', async () => {
   expect((await slow.whole(64 * 1024 * 1024)).length).toBe(512 * 64 * 1024)
 })
 
+test('a server that keeps sending is not silent, however long it sends', async () => {
+  answer = async (_request, response) => {
+    for (let piece = 0; piece < 10; piece++) {
+      response.write('a')
+      await sleep(100)
+    }
+    response.end()
+  }
+  const long = await asked({ silence: { firstMs: 5_000, laterMs: 500 } })
+  expect(String(await long.whole(10))).toBe('a'.repeat(10))
+})
+
 test('a server is not silent while its reader does not read', async () => {
   const bytes = 4 * 1024 * 1024
   answer = (_request, response) => void response.end(Buffer.alloc(bytes, 'a'))
