@@ -298,7 +298,9 @@ function readVerdict(answer: FacilitatorAnswer): RemoteVerdict {
   const parsed = FacilitatorVerdict.safeParse(answer.body)
   if (!parsed.success) {
     const isRefused = answer.status >= 300 && answer.status < 500
-    return isRefused ? { says: 'our fault', why: turnedAwayBy(answer) ?? strangeAnswer(answer) } : { says: 'nothing' }
+    return isRefused
+      ? { says: 'our fault', why: turnedAwayBy(answer) ?? unreadableAnswer(answer) }
+      : { says: 'nothing' }
   }
   if (parsed.data.isValid) return { says: 'valid' }
   const word = parsed.data.invalidReason ?? ''
@@ -332,7 +334,7 @@ function turnedAwayBy({ status }: FacilitatorAnswer): string | null {
 /** Some facilitators name the kind of a fault. */
 const Fault = z.object({ errorType: z.string() })
 
-function strangeAnswer({ status, body }: FacilitatorAnswer): string {
+function unreadableAnswer({ status, body }: FacilitatorAnswer): string {
   const fault = Fault.safeParse(body)
   const word = fault.success ? plainWord(fault.data.errorType) : null
   return `The facilitator answered ${status}${word === null ? '' : ` (${word})`}, which cannot be read.`
@@ -343,7 +345,7 @@ function readSettlement(answer: FacilitatorAnswer, isTransaction: (id: string) =
   const parsed = FacilitatorSettlement.safeParse(answer.body)
   if (!parsed.success) {
     const why = turnedAwayBy(answer)
-    return why === null ? { state: 'doubtful', why: strangeAnswer(answer) } : { state: 'unsent', why }
+    return why === null ? { state: 'doubtful', why: unreadableAnswer(answer) } : { state: 'unsent', why }
   }
   const { success, transaction, errorReason } = parsed.data
   const id = transaction && isTransaction(transaction) ? transaction : null
