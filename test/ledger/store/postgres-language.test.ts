@@ -1,4 +1,5 @@
 /** A store and its readers on a server whose messages are not in English. */
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { isOtherSchema } from '#cli/data/ledger-place.ts'
 import { watchedStore } from '#ledger/ledger-watch.ts'
@@ -59,6 +60,15 @@ withPostgres('PostgreSQL that speaks German', cluster => {
     expect(told).toHaveLength(kind === 'broken_rule' ? 1 : 0)
     expect(await commitOps(store, account())).toMatchObject({ ok: true })
     await tamper('DROP TRIGGER broken ON nonce; DROP FUNCTION broken')
+    await close()
+  })
+
+  test('a read that fails with its disk finds the ledger unreachable', async () => {
+    const { store, tamper, close } = await open()
+    await tamper(`CREATE FUNCTION broken() RETURNS int LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'Lesefehler' USING ERRCODE = '58030'; END $$`)
+    await expect(sql`SELECT broken()`.execute(store.read)).rejects.toMatchObject({ kind: 'unreachable' })
+    await tamper('DROP FUNCTION broken')
     await close()
   })
 

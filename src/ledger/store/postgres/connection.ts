@@ -275,9 +275,8 @@ export const isTransient = (error: unknown): boolean => isStatementError(error) 
 /** Classes of a full disk, of other resources that ran out, and of I/O errors. */
 const serverFault = /^(53|58)/
 
-/** Whether the server, not a unit, is why nothing was written. */
-export const isServerFault = (error: unknown): boolean =>
-  isTransient(error) || (isStatementError(error) && serverFault.test(error.code))
+/** Whether the server has no room or fails, so that any other statement would fail as well. */
+export const isServerFault = (error: unknown): boolean => isStatementError(error) && serverFault.test(error.code)
 
 const checkViolation = '23514'
 const uniqueViolation = '23505'

@@ -5,6 +5,7 @@ import {
   connectForWriting,
   type Database,
   isServerFault,
+  isTransient,
   sessionsShared,
   sessionText,
   unusableDatabase,
@@ -54,7 +55,12 @@ async function migrate(client: pg.Client, schema: string, steps: Record<string, 
   if (!error) return
   const failed = results?.find(result => result.status === 'Error')?.migrationName
   // A full disk or a read-only database says nothing about the tables, and its own message names the reason.
-  if (isServerFault(error) || (!failed && codeOf(error) && codeOf(error) !== insufficientPrivilege)) throw error
+  if (
+    isServerFault(error) ||
+    isTransient(error) ||
+    (!failed && codeOf(error) && codeOf(error) !== insufficientPrivilege)
+  )
+    throw error
   throw unusableDatabase(whyNot(error, schema, failed), error)
 }
 

@@ -22,6 +22,7 @@ import {
   applySettings,
   type Database,
   isOutOfConnections,
+  isServerFault,
   isStatementError,
   type OnTrouble,
   pauseMs,
@@ -301,7 +302,7 @@ async function queryAgain(pool: pg.Pool, statement: pg.QueryConfig, sending: Sen
         const { name: _, ...unnamed } = statement
         return await queryAgain(pool, unnamed, sending)
       }
-      if (isStatementError(error)) throw error
+      if (isStatementError(error)) throw isServerFault(error) ? unreadable(error) : error
       trouble(error)
       if (isLast) throw unreadable(error)
       await sleep(pauseMs(attempt))

@@ -123,7 +123,7 @@ async function rowsOf(link: WriterLink, query: pg.QueryConfig): Promise<number> 
 
 function unitFailed(cause: unknown): StoreError {
   if (isBrokenRule(cause)) return refusedByRule(cause)
-  return isServerFault(cause)
+  return isServerFault(cause) || isTransient(cause)
     ? new StoreError('unreachable', 'The database accepted no writes; see its log, then try again.', { cause })
     : new StoreError('unit_failed', 'The store could not apply a unit; nothing was written. See the cause.', { cause })
 }
