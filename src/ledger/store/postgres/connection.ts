@@ -164,7 +164,8 @@ export class WriterLink {
       } catch (error) {
         const isStandby = isStatementError(error) && isNoPrimary(error)
         // After a lost answer, a timeout for its locks or a full disk says nothing about what the first sending did.
-        const isOutcome = isStatementError(error) && !isStandby && !(isLost && isServerFault(error))
+        const isOutcome =
+          isStatementError(error) && !isStandby && !(isLost && (isServerFault(error) || isTransient(error)))
         if (isOutcome && (await this.#answers())) {
           if (isTransient(error)) this.#reportWait(error, performance.now() - startedAt)
           throw error
