@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs'
-import { resolve, sep } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { version } from '#contract/version.generated.ts'
 import type { CommandIo } from '../command.ts'
 import type { StartCommand } from './clients.ts'
@@ -35,7 +35,14 @@ export function startCommand(
     '--passphrase-file': flags['passphrase-file'] && resolve(flags['passphrase-file']),
   }).flatMap(([flag, value]) => (value ? [flag, value] : []))
   if (isOnNpm && isUnpackedByNpx(path)) return { command: 'npx', args: ['-y', `farebox@${version}`, 'mcp', ...carried] }
-  return { command: program, args: [path, 'mcp', ...carried] }
+  return { command: lastingProgram(program), args: [path, 'mcp', ...carried] }
+}
+
+/** Homebrew deletes the folder of a release at an upgrade; this link to the current one stays. */
+function lastingProgram(program: string): string {
+  const [, prefix = '', formula = ''] = /^(.+)[/]Cellar[/](node(?:@\d+)?)[/][^/]+[/]bin[/]node$/.exec(program) ?? []
+  const link = join(prefix, 'opt', formula, 'bin', 'node')
+  return formula !== '' && realPath(link) === realPath(program) ? link : program
 }
 
 /** A link in a bin folder may point elsewhere after the next installation. */
