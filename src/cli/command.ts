@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, lstatSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { nearNames } from '#contract/near-names.ts'
@@ -244,12 +244,21 @@ function whyNoFolder(path: string): string {
   }
 }
 
+/** Node reports no failure for a folder that is a link to nowhere, such as to a disk that is absent; its files then fail. */
+function missingFolderOf({ code, syscall, path }: NodeJS.ErrnoException): string | undefined {
+  const folder = code === 'ENOENT' && syscall === 'open' && path !== undefined ? dirname(path) : undefined
+  return folder !== undefined && lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() ? folder : undefined
+}
+
 /** Explains a file system failure to the user at the terminal; null for any other error. */
 export function fileFailure(error: unknown): CliError | null {
   if (!(error instanceof Error)) return null
   if (isDamage(error)) return damagedDatabase(error)
-  const { path, syscall, ...failure } = error as NodeJS.ErrnoException
-  const isNoFolder = failure.code === 'ENOENT' && syscall === 'mkdir' && path !== undefined
+  const { syscall, ...failure } = error as NodeJS.ErrnoException
+  if (syscall === 'uv_cwd')
+    return new CliError('The current folder no longer exists.', 'Go to another one, then retry.')
+  const path = missingFolderOf(error) ?? failure.path
+  const isNoFolder = failure.code === 'ENOENT' && path !== undefined && (syscall === 'mkdir' || path !== failure.path)
   const ofDatabase = 'errcode' in error ? databaseCodes[Number(error.errcode) & 0xff] : undefined
   const code = ofDatabase ?? (isNoFolder ? whyNoFolder(path) : failure.code)
   const words = code === undefined ? undefined : sentences[code]
