@@ -1,6 +1,6 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { Agent, type Dispatcher, request } from 'undici'
+import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
 import { isLoopback, isPrivateAddress, isPrivateHost } from '#contract/wire/network-address.ts'
 import { ClientError } from '../client-error.ts'
 import { bodyTimeoutMs, connectTimeoutMs, headersTimeoutMs, keepAliveMs } from '../limits.ts'
@@ -28,14 +28,21 @@ export interface WireResponse {
  * Creates a process's wire with its own connections, kept until `close`. Uses `lookup` to resolve names if it is given.
  */
 export function undiciWire({ lookup }: { lookup?: LookupFunction } = {}): { wire: Wire; close(): Promise<void> } {
-  const agent = new Agent({
+  const options = {
     connect: { timeout: connectTimeoutMs, ...(lookup ? { lookup } : {}) },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: bodyTimeoutMs,
     keepAliveTimeout: keepAliveMs,
-  })
+  }
+  // Node's own switch. A proxy would resolve names itself, so a given lookup would check nothing.
+  const isProxied = process.env.NODE_USE_ENV_PROXY === '1' && lookup === undefined
+  const agent = isProxied ? proxyAgent(options) : new Agent(options)
   return { wire: wireOf(agent), close: () => agent.destroy() }
 }
+
+/** Plain HTTP goes only to this machine, and contains credentials that no proxy may see. */
+const proxyAgent = (options: Agent.Options): Dispatcher =>
+  new EnvHttpProxyAgent({ ...options, httpProxy: '', connectTimeout: connectTimeoutMs })
 
 const wireOf =
   (dispatcher: Dispatcher): Wire =>
@@ -89,8 +96,9 @@ export function wireFailure(error: unknown, url?: string): ClientError {
   // For example from a lookup that refuses an address.
   if (error instanceof ClientError) return error
   const code = codeOf(error)
+  const isRefusedByProxy = error instanceof Error && /^Proxy response \(/.test(error.message)
   const at = url === undefined ? '' : ` at ${new URL(url).origin}`
-  return beforeSending.has(code) || tlsFailure.test(code)
+  return isRefusedByProxy || beforeSending.has(code) || tlsFailure.test(code)
     ? new ClientError('unreachable', `The service${at} cannot be reached.`, { wasSent: false, cause: error })
     : new ClientError('no-answer', 'The service did not answer.', { wasSent: true, cause: error })
 }
