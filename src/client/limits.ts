@@ -5,7 +5,7 @@ import { dayMs, hourMs, minuteMs } from '#contract/time.ts'
 
 /** If a service does not accept a connection within this time, we treat it as down. */
 export const connectTimeoutMs = 10_000
-/** A chat without streaming answers when it is complete; services themselves give up after about two minutes. */
+/** A chat without streaming answers when it is complete, most often within two minutes. */
 export const headersTimeoutMs = 180_000
 /** Longest silence within a body: a service lets its engine pause for two minutes in a stream, which is charged. */
 export const bodyTimeoutMs = 150_000
