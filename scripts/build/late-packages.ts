@@ -66,14 +66,14 @@ const late = name => new Proxy(class {}, {
 export const FormData = late('FormData')
 export const WebSocket = late('WebSocket')
 export const request = (...given) => undici().request(...given)
-export class Agent {
+const lateDispatcher = name => class {
   #options
   #agent = null
   #end = null
   constructor(options) { this.#options = options }
   dispatch(options, handler) {
     if (!this.#agent) {
-      this.#agent = new (undici().Agent)(this.#options)
+      this.#agent = new (undici()[name])(this.#options)
       // It refuses anything that comes too late.
       this.#end?.(this.#agent)
     }
@@ -86,4 +86,6 @@ export class Agent {
     if (this.#agent) await end(this.#agent)
   }
 }
+export const Agent = lateDispatcher('Agent')
+export const EnvHttpProxyAgent = lateDispatcher('EnvHttpProxyAgent')
 `
