@@ -15,7 +15,7 @@ let folder: string
 const program = `
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
-import { Agent, FormData, request, WebSocket } from 'undici'
+import { Agent, EnvHttpProxyAgent, FormData, request, WebSocket } from 'undici'
 import { countTokens, decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 
 const server = createServer((asked, answer) => {
@@ -26,6 +26,10 @@ server.on('upgrade', (asked, socket) => {
   const accept = createHash('sha1').update(key).digest('base64')
   socket.write('HTTP/1.1 101 Switching Protocols\\r\\nupgrade: websocket\\r\\nconnection: upgrade\\r\\nsec-websocket-accept: ' + accept + '\\r\\n\\r\\n')
   socket.on('error', () => undefined)
+})
+server.on('connect', (asked, socket) => {
+  said.tunnel = asked.url
+  socket.end('HTTP/1.1 403 Forbidden\\r\\n\\r\\n')
 })
 await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
 const url = 'http://127.0.0.1:' + server.address().port
@@ -45,6 +49,9 @@ said.open = await new Promise(resolve => {
   socket.addEventListener('open', () => resolve(true))
   socket.addEventListener('error', () => resolve(false))
 })
+const proxied = new EnvHttpProxyAgent({ httpsProxy: url, noProxy: '' })
+await request('https://far.example/', { dispatcher: proxied }).catch(() => undefined)
+await proxied.destroy()
 said.tokens = [countTokens('The tide turns.'), decode(encode('The tide turns.'))]
 await agent.destroy()
 said.afterItsWork = await request(url, { dispatcher: agent }).then(() => 'answered', ({ name }) => name)
@@ -76,6 +83,7 @@ test('requests, forms, sockets and token counts work from their first use to the
     sent: 'multipart/form-data',
     connecting: true,
     open: true,
+    tunnel: 'far.example:443',
     tokens: [4, 'The tide turns.'],
     afterItsWork: 'ClientDestroyedError',
   })
