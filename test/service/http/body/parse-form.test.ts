@@ -144,7 +144,9 @@ test('what is written is read, whatever is in it', async () => {
   const entry = fc.record({ name: fc.string({ minLength: 1, unit: 'grapheme' }), content: fc.uint8Array() })
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(entry, { selector: ({ name }) => name, maxLength: 8 }), async entries => {
-      const asked = entries.filter(({ name }) => name !== '__proto__' && !name.endsWith('[]') && !/[\r\n]|%/.test(name))
+      // Browsers write a backslash at the end as it is, where other clients escape a quote with it.
+      const isClear = (name: string) => name !== '__proto__' && !name.endsWith('[]') && !/[\r\n]|%|\\$/.test(name)
+      const asked = entries.filter(({ name }) => isClear(name))
       const { type, body } = await written(form => {
         for (const { name, content } of asked) form.append(name, new File([content], 'f'))
       })
