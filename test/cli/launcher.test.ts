@@ -39,8 +39,8 @@ const pinned = () => {
   symlinkSync(process.execPath, join(house, 'node_modules/node/bin/node'))
 }
 
-/** Loaded before the launcher, it makes this Node say it is an old one. */
-function asOldNode(release = '20.20.2'): string[] {
+/** Loaded before the launcher, it makes this Node say it is another release, an old one by default. */
+function asNode(release = '20.20.2'): string[] {
   const preload = join(house, 'old.mjs')
   writeFileSync(
     preload,
@@ -81,7 +81,7 @@ test('a package runs its bundle', async () => {
 test('an old Node hands over to the Node of the checkout', async () => {
   checkout()
   pinned()
-  const result = await ended(start(asOldNode(), 'up', '--once'))
+  const result = await ended(start(asNode(), 'up', '--once'))
   expect(JSON.parse(result.stdout)).toEqual({ where: 'source', args: ['up', '--once'], handedOver: null })
   expect(result).toMatchObject({ code: 3, stderr: '' })
 })
@@ -89,7 +89,7 @@ test('an old Node hands over to the Node of the checkout', async () => {
 test('a signal reaches the command behind the old Node, and its exit code comes back', async () => {
   checkout()
   pinned()
-  const child = start(asOldNode(), 'wait')
+  const child = start(asNode(), 'wait')
   child.stdout.once('data', () => child.kill('SIGTERM'))
   const result = await ended(child)
   expect(result.stdout.match(/stopping/g)).toHaveLength(1)
@@ -99,7 +99,7 @@ test('a signal reaches the command behind the old Node, and its exit code comes 
 test('a launcher that is killed takes the command with it, which still stops cleanly', async () => {
   checkout()
   pinned()
-  const child = start(asOldNode(), 'wait')
+  const child = start(asNode(), 'wait')
   child.stdout.once('data', () => child.kill('SIGKILL'))
   // The pipe closes once no process holds it, including the command.
   const result = await ended(child)
@@ -110,12 +110,12 @@ test('a launcher that is killed takes the command with it, which still stops cle
 test('a command behind the old Node that nothing keeps alive ends by itself', async () => {
   checkout()
   pinned()
-  expect(await ended(start(asOldNode(), 'up'))).toMatchObject({ code: 3, stderr: '' })
+  expect(await ended(start(asNode(), 'up'))).toMatchObject({ code: 3, stderr: '' })
 })
 
 test('an old Node alone answers with one sentence that names the needed version', async () => {
   checkout()
-  const result = await ended(start(asOldNode(), 'up'))
+  const result = await ended(start(asNode(), 'up'))
   expect(result.stdout).toBe('')
   const says = /^farebox needs Node 24\.7 or newer, or 22\.20 or a later 22, but this is Node 20\.20\.2\. [^\n]*\n$/
   expect(result.stderr).toMatch(says)
@@ -124,12 +124,12 @@ test('an old Node alone answers with one sentence that names the needed version'
 
 test.each(['22.19.0', '23.11.1', '24.0.0', '24.6.0'])('Node %s cannot bind numbered parameters', async release => {
   bundled()
-  expect(await ended(start(asOldNode(release), 'up'))).toMatchObject({ code: 1, stdout: '' })
+  expect(await ended(start(asNode(release), 'up'))).toMatchObject({ code: 1, stdout: '' })
 })
 
 test.each(['22.20.0', '22.23.5', '24.7.0', '25.0.0', '26.12.1'])('Node %s is used as it is', async release => {
   bundled()
-  expect(await ended(start(asOldNode(release), 'up'))).toMatchObject({ stderr: '' })
+  expect(await ended(start(asNode(release), 'up'))).toMatchObject({ stderr: '' })
 })
 
 test('a checkout without its packages says which command brings them', async () => {
