@@ -22,7 +22,7 @@ if (isCheckout && !existsSync(new URL('../node_modules/zod', import.meta.url))) 
 else if (!(await handOver())) {
   const remedy = isCheckout ? 'Run npm ci in its folder, which installs one, or install it' : 'Install it'
   fail(
-    `farebox needs Node 24.${needed[24]} or newer, or 22.${needed[22]} or a later 22, but this is Node ${process.versions.node}. ${remedy} from https://nodejs.org.`,
+    `farebox needs Node 24.${needed[24]} or newer (on Node 22, 22.${needed[22]} or newer), but this is Node ${process.versions.node}. ${remedy} from https://nodejs.org.`,
   )
 }
 

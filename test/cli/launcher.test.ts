@@ -117,7 +117,8 @@ test('an old Node alone answers with one sentence that names the needed version'
   checkout()
   const result = await ended(start(asNode(), 'up'))
   expect(result.stdout).toBe('')
-  const says = /^farebox needs Node 24\.7 or newer, or 22\.20 or a later 22, but this is Node 20\.20\.2\. [^\n]*\n$/
+  const says =
+    /^farebox needs Node 24\.7 or newer \(on Node 22, 22\.20 or newer\), but this is Node 20\.20\.2\. [^\n]*\n$/
   expect(result.stderr).toMatch(says)
   expect(result.code).toBe(1)
 })
