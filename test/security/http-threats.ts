@@ -79,7 +79,7 @@ export const httpThreats: readonly Threat[] = [
   {
     id: 'G6',
     threat: 'text that makes a regular expression run for hours, and a million addresses in a message',
-    answer: 'every text is read once, in linear time, and only the first addresses are looked at',
+    answer: 'every text is read once, in linear time, and only the first addresses are used',
     shownBy: [
       shown(
         'service/http-attacks.test.ts',

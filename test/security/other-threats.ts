@@ -145,7 +145,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'A13',
-    threat: 'sign-ins of ever new wallets from a blocked address, to keep the processor busy with signatures',
+    threat: 'a flood of sign-ins by new wallets from a blocked address, to keep the processor busy with signatures',
     answer: '429, and no signature is verified; only a wallet with an account can still sign in from there',
     shownBy: [
       shown(
@@ -180,7 +180,7 @@ export const otherThreats: readonly Threat[] = [
   },
   {
     id: 'S3',
-    threat: 'making a model generate much that is not text, or begin cheaply and end expensively',
+    threat: 'making a model generate output other than text, or begin cheaply and end expensively',
     answer: 'counted and charged like text',
     shownBy: [
       shown(

@@ -194,7 +194,7 @@ export const walletThreats: readonly Threat[] = [
     id: 'W16',
     threat: 'a model, another web page or another local program that attacks the page that creates a wallet',
     answer:
-      'the link works once and appears in no answer; caps cannot exceed those in the environment, no client form asks for a passphrase, and one wallet is created',
+      'the link works once and appears in no answer; caps cannot exceed those in the environment, no client form asks for a passphrase, and only one wallet is created',
     shownBy: [
       shown(
         'agent/wallet-page.test.ts',
