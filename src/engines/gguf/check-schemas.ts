@@ -42,7 +42,7 @@ export function checkSchemas(schemas: readonly SentSchema[]): void {
     if (counted > mostCounted) {
       throw fieldError(
         path,
-        `is too large for this model: its members and all that they count, such as maxLength, may be ${mostCounted} together`,
+        `is too large for this model: its members plus the values of limits such as maxLength may add up to at most ${mostCounted}`,
       )
     }
   }
