@@ -189,7 +189,7 @@ function pin(request: VideoQueueRequest, path: NamedMediaItem['path'], url: stri
 const tooMuch = () =>
   payloadTooLarge({
     code: 'PAYLOAD_TOO_LARGE',
-    error: `All media of a request may have ${requestMediaBytes} bytes together.`,
+    error: `The media of a request may have at most ${requestMediaBytes} bytes in total.`,
   })
 
 type Timed = Exclude<MediaRule, { kind: 'image' }>
@@ -199,7 +199,7 @@ function checkSeconds(path: NamedMediaItem['path'], seconds: number, { kind, lea
   const isLong = seconds > most + secondsTolerance
   const isShort = seconds < least - secondsTolerance
   if (!isLong && !isShort) return
-  const said = `has ${shown(seconds)} s; ${least ? `${least} to ${most}` : `at most ${most}`} s are allowed`
+  const said = `is ${shown(seconds)} s long; ${least ? `${least} to ${most}` : `at most ${most}`} s are allowed`
   if (kind === 'audio') throw fieldError(path, said)
   throw isLong
     ? videoTooLong({ error: `Video duration exceeds the maximum allowed. ${path.join('.')} ${said}.` })
@@ -224,7 +224,7 @@ function checkReferenceTotals(media: readonly TakenMediaItem[]): void {
     const clips = media.filter(({ path }) => path[0] === field)
     const total = clips.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0)
     if (total <= referenceTotalSeconds + secondsTolerance) continue
-    const said = `have ${shown(total)} s together; at most ${referenceTotalSeconds} s are allowed`
+    const said = `last ${shown(total)} s in total; at most ${referenceTotalSeconds} s are allowed`
     if (field === 'reference_audio_urls') throw fieldError([field], said)
     throw videoTooLong({ error: `Video duration exceeds the maximum allowed. ${field} ${said}.` })
   }

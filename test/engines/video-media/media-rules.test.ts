@@ -156,7 +156,7 @@ describe('§2.6 what a medium may be', () => {
   })
 
   const refused: [rule: string, body: () => object, status: number, says: RegExp][] = [
-    ['music above 30 s', () => ({ audio_url: at('mp332') }), 400, /"audio_url".*has 32\.\d s; at most 30 s/],
+    ['music above 30 s', () => ({ audio_url: at('mp332') }), 400, /"audio_url".*is 32\.\d s long; at most 30 s/],
     [
       'music that is a video',
       () => ({ audio_url: at('mp43') }),
@@ -196,25 +196,25 @@ describe('§2.6 what a medium may be', () => {
       'a reference video below 2 s',
       () => ({ reference_video_urls: [at('mp41')] }),
       422,
-      /^\{"error":"Video duration is too short\. reference_video_urls\.0 has 1\.0 s; 2 to 15 s are allowed\."\}$/,
+      /^\{"error":"Video duration is too short\. reference_video_urls\.0 is 1\.0 s long; 2 to 15 s are allowed\."\}$/,
     ],
     [
       'a reference video above 15 s',
       () => ({ reference_video_urls: [at('mp417')] }),
       422,
-      /^\{"error":"Video duration exceeds the maximum allowed\. reference_video_urls\.0 has 17\.0 s/,
+      /^\{"error":"Video duration exceeds the maximum allowed\. reference_video_urls\.0 is 17\.0 s long/,
     ],
     [
       'one that says it is shorter',
       () => ({ reference_video_urls: [asDataUrl('video/mp4', claiming(clips.mp417 ?? Buffer.alloc(0), 3))] }),
       422,
-      /has 1[67]\.\d s/,
+      /is 1[67]\.\d s long/,
     ],
     [
       'more than 15 s together',
       () => ({ reference_video_urls: [at('mp49'), at('mp49')] }),
       422,
-      /reference_video_urls have 18\.0 s together; at most 15 s/,
+      /reference_video_urls last 18\.0 s in total; at most 15 s/,
     ],
     [
       'a reference sound below 2 s',
@@ -226,7 +226,7 @@ describe('§2.6 what a medium may be', () => {
       'sounds above 15 s together',
       () => ({ reference_audio_urls: [at('wav9'), at('wav9')], reference_image_urls: [image] }),
       400,
-      /have 18\.0 s together/,
+      /last 18\.0 s in total/,
     ],
     [
       '§7.4 reference sounds alone',
