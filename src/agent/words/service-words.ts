@@ -79,9 +79,9 @@ export const serviceWords: Readonly<Record<string, readonly [string, string]>> =
     'The service has blocked this caller for a while, because too many requests failed.',
     'Fix the cause of the failures, then try again.',
   ],
-  X402_CONCURRENCY_LIMIT: ['Too many requests of this wallet are in flight.', 'Wait until they end, then try again.'],
+  X402_CONCURRENCY_LIMIT: ['Too many requests from this wallet are in flight.', 'Wait until they end, then try again.'],
   TOO_MANY_UNREAD_CALLS: [
-    'Too many calls of this account are still running after their callers disconnected.',
+    'Too many calls from this account are still running after their callers disconnected.',
     'Wait a few seconds, then try again.',
   ],
   BODIES_FULL: ['Too many large requests are in flight.', 'Try again later, with fewer at the same time.'],
