@@ -256,7 +256,7 @@ export function fileFailure(error: unknown): CliError | null {
   if (isDamage(error)) return damagedDatabase(error)
   const { syscall, ...failure } = error as NodeJS.ErrnoException
   if (syscall === 'uv_cwd')
-    return new CliError('The current folder no longer exists.', 'Go to another one, then retry.')
+    return new CliError('The current folder no longer exists.', 'Change to another folder, then retry.')
   const path = missingFolderOf(error) ?? failure.path
   const isNoFolder = failure.code === 'ENOENT' && path !== undefined && (syscall === 'mkdir' || path !== failure.path)
   const ofDatabase = 'errcode' in error ? databaseCodes[Number(error.errcode) & 0xff] : undefined

@@ -88,7 +88,7 @@ test.each([
     'of a folder, with DATABASE_URL',
     'SQLite format 3\0',
     { DATABASE_URL: url },
-    /^This is a backup of a ledger in a folder\. Unset DATABASE_URL/,
+    /^This is a backup of a ledger in SQLite\. Unset DATABASE_URL/,
   ],
 ])('a backup %s', async (_what, content, env, sentence) => {
   const file = join(root, 'backup')

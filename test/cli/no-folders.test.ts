@@ -40,6 +40,6 @@ test('a current folder that was deleted ends with a sentence', { tags: ['linux']
   const folder = join(temporaryFolder('no-folders'), 'deleted')
   mkdirSync(folder)
   expect(startedIn(folder, 'rmdir ../deleted; "$1" "$2" doctor')).toBe(
-    'The current folder no longer exists. Go to another one, then retry.\n',
+    'The current folder no longer exists. Change to another folder, then retry.\n',
   )
 })

@@ -45,7 +45,7 @@ export async function restorePostgres(url: string, file: string, env: Environmen
   if (!existsSync(path))
     throw new CliError(`There is no file ${path}.`, 'Give the path of a file from `farebox backup`.')
   if ((await kindOfBackup(path)) === 'sqlite') {
-    throw new CliError('This is a backup of a ledger in a folder.', 'Unset DATABASE_URL, then try again.')
+    throw new CliError('This is a backup of a ledger in SQLite.', 'Unset DATABASE_URL, then try again.')
   }
   const { PGDATABASE = '' } = postgresEnvironment(url)
   // Roles belong to a server, not a database: restored objects belong to the role that restores.

@@ -7,7 +7,7 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
   ],
   serve: [
     ['farebox serve --check', 'Validate farebox.yaml'],
-    ['farebox serve --reload', 'Let the running service load farebox.yaml again'],
+    ['farebox serve --reload', 'Make the running service reload farebox.yaml'],
     ['farebox serve --config /etc/farebox.yaml --workers 4', 'Serve with four processes'],
   ],
   init: [['farebox init --port 9000', 'Write farebox.yaml, and also look for models on port 9000']],
@@ -26,7 +26,7 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
   console: [
     ['farebox console', 'Print a link to the console'],
     ['farebox console --role support', 'Print a link for a colleague in support'],
-    ['farebox console operators add ada --role support', 'Let a colleague sign in again without a terminal'],
+    ['farebox console operators add ada --role support', 'Add a colleague in support as a named operator'],
   ],
   customers: [
     ['farebox customers list --sort charged', 'List the biggest spenders first'],
@@ -53,7 +53,7 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
   ],
   payments: [
     ['farebox payments list --stage stuck', 'Show top-ups that have not ended, and what to do about each'],
-    ['farebox payments check \'evm:8453:0x…\' --reason "ticket 17"', 'Let the service check one of them now'],
+    ['farebox payments check \'evm:8453:0x…\' --reason "ticket 17"', 'Make the service check one of them now'],
   ],
   ledger: [
     ['farebox ledger balance', 'Show the balance of each account'],
