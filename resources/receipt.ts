@@ -6,7 +6,7 @@ import type { ToolContext } from '#toolkit/tool-context.ts'
 export default defineResource({
   name: 'receipt',
   title: 'One receipt',
-  description: 'A payment of the wallet or a charge of a service.',
+  description: 'A payment by the wallet, or a charge by a service.',
   uri: 'farebox://receipts/{id}',
   mimeType: 'application/json',
   needs: ['wallet_receipts'],

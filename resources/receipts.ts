@@ -5,7 +5,7 @@ import { chargeOutput, receiptOutput } from '#toolkit/output/receipt.ts'
 export default defineResource({
   name: 'receipts',
   title: 'Receipts',
-  description: 'The newest payments of the wallet, and the newest charges of services.',
+  description: 'The wallet’s newest payments, and the newest charges by services.',
   uri: 'farebox://receipts',
   mimeType: 'application/json',
   needs: ['wallet_receipts'],

@@ -11,7 +11,7 @@ export default defineTool({
   set: 'image',
   title: 'Edit images',
   description:
-    'Edits an image, or combines up to three, by a prompt, and saves the result. For a larger image, use image_upscale. Paid per image.',
+    'Edits an image, or combines up to three, from a prompt, and saves the result. For a larger image, use image_upscale. Paid per image.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type inpaint, from models_find.'),

@@ -13,7 +13,7 @@ export default defineTool({
   set: 'audio',
   title: 'Create music',
   description:
-    'Starts a paid job for music or other audio and returns its job_id at once; then call job_wait. For a spoken text, use speech_create.',
+    'Starts a paid job for music or other audio and returns its job_id at once; then call job_wait. For speech, use speech_create.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type music, from models_find.'),
