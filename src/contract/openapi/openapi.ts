@@ -131,7 +131,7 @@ const asAlias = (operation: Operation): Operation => ({
 const tagDescriptions: Record<(typeof operations)[number]['tag'], string> = {
   Models: 'Models with allowed values and prices.',
   Chat: 'Conversations, compatible with OpenAI clients.',
-  Responses: 'Conversations in the form of the OpenAI Responses API.',
+  Responses: 'Conversations in the format of the OpenAI Responses API.',
   Characters: 'Personas for chats, defined by the operator.',
   Embeddings: 'Turn texts into vectors.',
   Image: 'Make, edit and upscale images, and remove backgrounds.',
@@ -142,7 +142,7 @@ const tagDescriptions: Record<(typeof operations)[number]['tag'], string> = {
   x402: 'Top up prepaid credit with USDC, and see balance and transactions.',
   'API Keys': 'Manage API keys and see their limits.',
   Billing: 'Balance and usage of an account.',
-  farebox: 'Signed receipts, an addition of farebox to this API.',
+  farebox: 'Signed receipts, which farebox adds to this API.',
 }
 
 const introduction = [

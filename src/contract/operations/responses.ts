@@ -161,7 +161,7 @@ export const createResponse = defineOperation({
   method: 'POST',
   path: '/responses',
   tag: 'Responses',
-  summary: 'Reply to a conversation in the form of OpenAI’s Responses; nothing is stored (alpha)',
+  summary: 'Reply to a conversation in the format of OpenAI’s Responses API; nothing is stored (alpha)',
   auth: ['apiKey', 'wallet'],
   charge: 'usage',
   limit: 'text',
