@@ -82,7 +82,7 @@ function Sheet({ invoice }: { invoice: InvoiceView }): JSX.Element {
         <Sum name="Charged" amount={totals.charged} />
         {totals.refunded !== '0' && <Sum name="Refunded" amount={negative(totals.refunded)} />}
         {totals.writtenOff !== '0' && <Sum name="Not charged" amount={negative(totals.writtenOff)} />}
-        {totals.staking !== '0' && <Sum name="Paid by staking credit" amount={negative(totals.staking)} />}
+        {totals.staking !== '0' && <Sum name="Paid with staking credit" amount={negative(totals.staking)} />}
         <Sum name="Total, paid from credit" amount={totals.paid} isTotal />
       </dl>
       <h2>Credit</h2>

@@ -114,7 +114,7 @@ function deductions({ refunded, writtenOff, staking }: Sums): string {
   const parts = [
     ...(refunded === '0' ? [] : [`${usd(refunded)} refunded`]),
     ...(writtenOff === '0' ? [] : [`${usd(writtenOff)} not charged`]),
-    ...(staking === '0' ? [] : [`${usd(staking)} by staking credit`]),
+    ...(staking === '0' ? [] : [`${usd(staking)} paid with staking credit`]),
   ]
   return parts.length === 0 ? 'nothing refunded' : `less ${parts.join(', ')}`
 }

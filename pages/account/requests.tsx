@@ -26,7 +26,7 @@ export function RequestsPage(): JSX.Element {
         <DayField label="To" name="to" />
         {filter.key && <a href="/account/requests">Show every key</a>}
       </p>
-      {!me.value?.seesAccount && <p class="quiet">An INFERENCE key sees the requests that it made itself.</p>}
+      {!me.value?.seesAccount && <p class="quiet">An INFERENCE key sees only its own requests.</p>}
       <List
         name="requests"
         caption="Requests"

@@ -61,7 +61,11 @@ function Sections({ page, refresh }: { page: CustomerPage; refresh(): Promise<vo
           note={`${count(totals.requests)} requests in 30 days`}
         />
         <Figure name="Topped up" value={money(totals.toppedUpUsd)} note={`${money(totals.grantedUsd)} granted`} />
-        <Figure name="Refunded" value={money(totals.refundedUsd)} note={`${money(totals.stakingUsd)} by staking`} />
+        <Figure
+          name="Refunded"
+          value={money(totals.refundedUsd)}
+          note={`${money(totals.stakingUsd)} paid with staking credit`}
+        />
       </div>
       <p>
         <a href={`/ledger?${new URLSearchParams({ customer: customer.customer })}`}>Entries of the ledger</a> ·{' '}
