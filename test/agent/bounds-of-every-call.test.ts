@@ -315,7 +315,7 @@ test.each([
 
 const file = () => new File(['fLaC'], 'talk.flac')
 test.each([
-  [backgroundRemoveImage, { image: 'aGk=', x: 1 }, 'An image without its background by the default model', null],
+  [backgroundRemoveImage, { image: 'aGk=', x: 1 }, 'Background removal by the default model', null],
   [editImage, { ...asked, prompt: 'a red sky', x: 1 }, 'An edited image by the default model', 'a red sky'],
   [createTranscription, { model: 'asr-0', file: file() }, 'A transcript by asr-0', null],
   [createTextParser, { file: file(), x: 1 }, 'The text of a document', null],

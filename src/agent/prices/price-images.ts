@@ -52,7 +52,7 @@ const atTheDearerPrice = (scale: number): string =>
 export const priceBackground: Pricer = async ({ models }, call) => {
   const body = call as Partial<BackgroundRemoveImageRequest>
   return {
-    what: `An image without its background by ${shownModel(body.model)}`,
+    what: `Background removal by ${shownModel(body.model)}`,
     amountMicroUsd: await mostOfAsked(models, 'background', body.model, (record, all) =>
       backgroundBound(record, body, all),
     ),
