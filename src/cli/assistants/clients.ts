@@ -201,7 +201,7 @@ export const assistantClients: readonly AssistantClient[] = [
     }),
     entry: plain,
     apiKey: null,
-    afterwards: 'Zed starts the server by itself; its dot in the agent’s settings then turns green.',
+    afterwards: 'Zed starts the server on its own; its dot in the agent’s settings then turns green.',
     docs: 'https://zed.dev/docs/ai/mcp',
   },
   {
@@ -248,7 +248,7 @@ export const assistantClients: readonly AssistantClient[] = [
     signs: machine => ({ folders: [belowVariable(machine, 'CLINE_DIR', ['.cline'])], program: 'cline' }),
     entry: plain,
     apiKey: null,
-    afterwards: 'Cline reads the file by itself; the server is listed under MCP Servers, Configure.',
+    afterwards: 'Cline reads the file on its own; the server is listed under MCP Servers, Configure.',
     docs: 'https://docs.cline.bot/mcp/mcp-overview',
   },
   {

@@ -114,7 +114,7 @@ export async function checkTransfers(env: AgentEnvironment, folder: string): Pro
       note(
         'transfers',
         `The transfer ${id} of ${displayUsd(amountMicroUsd)} to ${payTo} is not on the chain yet.`,
-        'Repeat `farebox wallet send` with the same address and amount, or wait: it expires by itself.',
+        'Repeat `farebox wallet send` with the same address and amount, or wait: it expires on its own.',
       ),
     )
   } finally {

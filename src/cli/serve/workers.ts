@@ -83,7 +83,7 @@ export async function requireForWorkers(
     )
   }
   if (!(file.valkey ?? env.VALKEY_URL))
-    log.warn({}, 'Each worker counts limits by itself; set `valkey` so that they share them.')
+    log.warn({}, 'Each worker counts limits separately; set `valkey` so that they share them.')
 }
 
 interface Supervision {
