@@ -11,7 +11,7 @@ import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
 const advice: Readonly<Record<PaymentState, string>> = {
   claimed: 'Accepted, but not yet sent to the chain. A running service continues it; if none is running, start one.',
-  settling: 'Sent to the chain, but not yet confirmed. The service checks again by itself.',
+  settling: 'Sent to the chain, but not yet confirmed. The service checks again automatically.',
   unknown: 'It is not yet known whether it arrived. The service keeps checking the chain.',
   credited: 'Arrived, and credited.',
   rejected: 'Refused before anything was sent; nothing was taken from the payer.',
@@ -102,10 +102,10 @@ const outcomes: Readonly<Record<Exclude<PaymentFound, 'ended'>, string>> = {
   not_configured:
     'Payments on its network are no longer configured, so the service cannot check it. Configure that network again until the payment has ended. Don’t credit it by hand.',
   unreachable:
-    'The chain does not answer, so nothing is known about the payment. Check the node with `farebox doctor`. The service tries again by itself.',
+    'The chain does not answer, so nothing is known about the payment. Check the node with `farebox doctor`. The service tries again automatically.',
   unconfirmed:
     'The chain shows it, but with too few confirmations so far. The service credits it when there are enough.',
-  open: 'The chain does not show it. The service tries again by itself until the payment arrives or expires.',
+  open: 'The chain does not show it. The service tries again automatically until the payment arrives or expires.',
 }
 
 /**
