@@ -10,7 +10,7 @@ export default defineTool({
   set: 'wallet',
   title: 'Buy credit',
   description:
-    'Pays USDC for credit at the service, within the caps. Use it only if the user wants credit in advance: paid tools top up by themselves.',
+    'Pays USDC for credit at the service, within the caps. Use it only if the user wants credit in advance: paid tools top up automatically.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     amount_usd: z.number().min(topUpUsd.minimum).max(topUpUsd.maximum).describe('Credit to buy.'),

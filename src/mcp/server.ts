@@ -129,7 +129,7 @@ const money = (only: Only): string[] => [
   when(
     only('wallet_top_up'),
     name =>
-      `Existing credit is spent first, and the wallet buys more by itself within its caps; ${name} is rarely needed.`,
+      `Existing credit is spent first, and the wallet buys more on its own, within its caps; ${name} is rarely needed.`,
   ),
   'A failure shows what was charged and when to retry; do not retry sooner.',
   'If a result did not reach you, repeat the call within 10 minutes to get it at no cost. If the service’s answer was lost, the repeat is refused. `again: true` buys another.',
