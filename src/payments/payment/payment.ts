@@ -160,7 +160,7 @@ const sentences = {
   expired: `The authorization has expired or has less than ${minimumSecondsLeft} seconds left, and no transfer by it was found. Sign a new one.`,
   not_yet_valid:
     'The authorization is not valid yet. Wait until validAfter has passed and send it again, or sign validAfter 0.',
-  validity_too_long: `validBefore is too far in the future. Sign at most maxTimeoutSeconds of the option from now, give or take ${clockSkewSeconds} seconds.`,
+  validity_too_long: `validBefore is too far in the future. Set it to at most the option’s maxTimeoutSeconds from now, plus ${clockSkewSeconds} seconds for clocks that differ, and sign again.`,
   invalid_signature:
     'The signature over this authorization was not made by authorization.from. Sign the EIP-712 domain of the option in `accepts` (extra.name, extra.version, its chain and asset) with the key of an ordinary account, 65 bytes, low s.',
   contract_wallet:
