@@ -156,7 +156,7 @@ export function mediaNamedIn({ messages }: ChatCompletionRequest, model: TextMod
   if (!beyond) return media
   throw fieldError(
     beyond.path,
-    `a request may contain ${namedMediaCount} URLs of images, videos and files; send the others as data URLs (data:image/png;base64,…)`,
+    `a request may contain at most ${namedMediaCount} URLs of images, videos and files; send the others as data URLs (data:image/png;base64,…)`,
   )
 }
 
@@ -195,7 +195,7 @@ export async function fetchMedia(
     const part = await given(item, file, fetching)
     if (part.type === 'text') leftCharacters -= part.text.length
     if (leftCharacters < 0) {
-      throw fieldError(item.path, `has, with the files before it, more than ${filesCharacters} characters of text`)
+      throw fieldError(item.path, `and the files before it have more than ${filesCharacters} characters of text`)
     }
     known.set(key, part)
     parts.set(item.part, part)

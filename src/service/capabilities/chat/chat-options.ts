@@ -30,7 +30,7 @@ export function chatOptions(
   if (searchesX && request.stream && asked.return_search_results_as_documents) {
     throw refusal(
       'return_search_results_as_documents',
-      'a stream has the model’s own search results at its end, after its tool calls; leave it out, or do not stream',
+      'in a stream, the model’s own search results come last, after its tool calls; leave it out, or do not stream',
     )
   }
   return { model: suffixed.model, echo: echoOf(asked, hasTool(request, 'web_search')), searchesX }
@@ -202,7 +202,7 @@ export function checkAnswerSize(model: TextModel, request: ChatCompletionRequest
   throw fieldError(
     [most > 0 ? field : 'top_logprobs'],
     `an answer of ${asked ?? 1} tokens with n ${choices} and top_logprobs ${top ?? 0} could be larger than the ` +
-      `maximum without streaming; allowed values: up to ${most} tokens with these, or fewer of n and top_logprobs, or stream: true`,
+      `maximum without streaming; allowed values: up to ${most} tokens with these, or a smaller n or top_logprobs, or stream: true`,
   )
 }
 

@@ -153,7 +153,7 @@ const otherThan = (usual: number, asked: number | null | undefined): number | un
 
 function requireRoom({ id, mostMadePixels }: UpscaleModel, { width, height }: ImageFile, scale: number): void {
   if (Math.round(width * scale) * Math.round(height * scale) <= mostMadePixels) return
-  const problem = `is ${width} by ${height}; the result may have ${mostMadePixels} pixels in total with ${id}: use a smaller scale`
+  const problem = `is ${width} by ${height}; the result may have at most ${mostMadePixels} pixels in total with ${id}: use a smaller scale`
   throw tooLargeImage(['image'], problem)
 }
 
