@@ -69,7 +69,7 @@ export const demoPages: readonly DemoPage[] = [
   page(
     'wallet',
     'The farebox wallet',
-    'The wallet pays one service in USDC on Base or Solana. It pays within caps that no tool call can raise, and asks the user above a threshold. By default, one payment is at most 5 USD, all payments in 24 hours are at most 10 USD, and a call above 1 USD needs approval. When a call needs credit, the wallet tops up by 5 USD without asking, within these caps.',
+    'The wallet pays one service in USDC on Base or Solana. It pays within caps that no tool call can raise, and asks for the user’s approval above a threshold. By default, one payment is at most 5 USD, all payments in 24 hours are at most 10 USD, and a call above 1 USD needs approval. When a call needs credit, the wallet tops up by 5 USD without asking, within these caps.',
   ),
   page(
     'payments',
