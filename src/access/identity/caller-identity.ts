@@ -205,7 +205,7 @@ const sentences: Record<SignInCode, string> = {
   X402_SIGN_IN_INVALID_PAYLOAD: 'The sign-in header is not a JSON object in base64; encode the payload again.',
   X402_SIGN_IN_PARSE_ERROR:
     'The sign-in payload lacks a member, or a member has the wrong type; build it as documented.',
-  X402_SIGN_IN_INVALID_MESSAGE: 'The signed message is not exactly in the form of EIP-4361; build it again.',
+  X402_SIGN_IN_INVALID_MESSAGE: 'The signed message does not have the exact format of EIP-4361; build it again.',
   X402_SIGN_IN_ADDRESS_MISMATCH: 'The payload and the signed message name different addresses; send the signed one.',
   X402_SIGN_IN_INVALID_CHAIN_ID: 'The chain id of the sign-in is invalid; use a CAIP-2 id such as eip155:8453.',
   X402_SIGN_IN_CHAIN_MISMATCH: 'The payload and the signed message name different chains; send the signed one.',
