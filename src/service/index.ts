@@ -53,6 +53,7 @@ export {
 export { SearxngSearch, type SearxngSearchOptions, WebPages, type WebPagesOptions } from '#engines/web/web-pages.ts'
 export type { Log } from '#host/log.ts'
 export type { EvmStakeOptions } from '#payments/evm/evm-stake-reader.ts'
+export { type CdpKey, cdpFacilitatorUrl, cdpHeaders } from '#payments/facilitators/cdp-key.ts'
 export type {
   FacilitatorHeaders,
   FacilitatorRequest,

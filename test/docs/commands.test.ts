@@ -108,7 +108,13 @@ test('parts of farebox.yaml in documents are settings of it', async () => {
   const publicUrl = 'publicUrl: http://127.0.0.1:8402\n'
   const models = `models: [{ id: m, type: text, contextTokens: 1024, price: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 }, upstreams: [{ engine: demo }] }]
 `
-  const variables = { BASE_RPC_URL: 'http://127.0.0.1:8545', FAREBOX_EVM_KEY: `0x${'11'.repeat(32)}` }
+  const variables = {
+    BASE_RPC_URL: 'http://127.0.0.1:8545',
+    FAREBOX_EVM_KEY: `0x${'11'.repeat(32)}`,
+    CDP_API_KEY_ID: 'id',
+    // The first example of RFC 8032.
+    CDP_API_KEY_SECRET: 'nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2DXWpgBgrEKt9VL/tPJZAc6DuFy89qmIyWvAhpo9wdRGg==',
+  }
   const check = async (text: string) => {
     await writeFile(join(folder, 'farebox.yaml'), publicUrl + (text.startsWith('models:') ? '' : models) + text)
     return (await runCommand(['serve', '--check', '--config', join(folder, 'farebox.yaml')], variables)).stderr

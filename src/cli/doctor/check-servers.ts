@@ -188,26 +188,17 @@ const bigintOf = (value: unknown): bigint | null =>
 
 async function facilitator(remote: Payments['evm']['facilitator']): Promise<Finding[]> {
   if (!remote) return []
-  const { url, authorization } = remote
-  const { status, reason } = await ask(
-    `${url.replace(/\/+$/, '')}/supported`,
-    authorization ? { headers: { authorization } } : {},
-  )
-  const host = hostOf(url)
-  if (status === 200) return [ok('facilitator', `${host} answers.`)]
-  if (status === 401 || status === 403)
-    return [
-      broken(
-        'facilitator',
-        `${host} refuses its credentials (${status}).`,
-        'Check `authorization` of the facilitator.',
-      ),
-    ]
-  return [
-    broken(
-      'facilitator',
-      `${host} did not report what it supports (${reason || status}).`,
-      'Check `url` of the facilitator.',
-    ),
-  ]
+  const { facilitatorSettings } = await import('#service/config/payment-config.ts')
+  const { url: base, headers } = facilitatorSettings(remote)
+  const url = new URL(`${base.replace(/\/+$/, '')}/supported`)
+  const signed = await headers?.({ action: 'supported', method: 'GET', url })
+  const { status, reason } = await ask(url.href, signed ? { headers: { ...signed } } : {})
+  const [check, host] = ['facilitator', hostOf(base)]
+  if (status === 200) return [ok(check, `${host} answers.`)]
+  if (status === 401 || status === 403) {
+    const next = `Check \`${remote.cdp ? 'cdp' : 'authorization'}\` of the facilitator.`
+    return [broken(check, `${host} refuses its credentials (${status}).`, next)]
+  }
+  const answered = `${host} did not report what it supports (${reason || status}).`
+  return [broken(check, answered, 'Check `url` of the facilitator.')]
 }

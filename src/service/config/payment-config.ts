@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { evmNetwork, smallestTopUpMicroUsd, usdcNameOnEvm, usdcOnEvm } from '#contract/wire/networks.ts'
 import { onRampAt, onRampLength } from '#contract/wire/on-ramp.ts'
 import { mostConfirmations } from '#payments/bounds.ts'
+import { cdpFacilitatorUrl, cdpHeaders, cdpSecretNeeded, readCdpSecret } from '#payments/facilitators/cdp-key.ts'
 import type { RemoteFacilitatorSettings } from '#payments/facilitators/remote-facilitator.ts'
 import type { PaymentSettings } from '#payments/rails/rails.ts'
 import { count, HttpUrl } from './config-values.ts'
@@ -11,11 +12,33 @@ const EvmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'an address: 0x and 4
 /** Long enough for a wallet to ask its owner. */
 const maxTimeoutSeconds = 300
 
-const Facilitator = z.strictObject({
-  url: HttpUrl,
+const facilitatorShape = {
+  /** May be absent with `cdp`. */
+  url: HttpUrl.optional(),
   /** The whole header, such as `Bearer …`. */
   authorization: z.string().optional(),
-})
+  /** A key of Coinbase's facilitator, which requires a new token for each request. */
+  cdp: z
+    .strictObject({
+      apiKeyId: z.string().min(1),
+      apiKeySecret: z.string().refine(secret => readCdpSecret(secret) !== null, cdpSecretNeeded),
+    })
+    .optional(),
+}
+
+type FacilitatorWords = z.output<z.ZodObject<typeof facilitatorShape>>
+
+const hasUrl = ({ url, cdp }: FacilitatorWords) => url !== undefined || cdp !== undefined
+const hasOneKey = ({ authorization, cdp }: FacilitatorWords) => !authorization || !cdp
+
+const withoutUrl = { path: ['url'], error: 'Field is required' }
+const twoKeys = 'Set either authorization or cdp'
+
+const EvmFacilitator = z.strictObject(facilitatorShape).refine(hasUrl, withoutUrl).refine(hasOneKey, twoKeys)
+const SolanaFacilitator = z
+  .strictObject({ ...facilitatorShape, feePayer: z.string().min(32).max(44) })
+  .refine(hasUrl, withoutUrl)
+  .refine(hasOneKey, twoKeys)
 
 const Evm = z
   .strictObject({
@@ -34,7 +57,7 @@ const Evm = z
       .string()
       .regex(/^0x[0-9a-fA-F]{64}$/, 'a private key: 0x and 64 hexadecimal digits')
       .optional(),
-    facilitator: Facilitator.optional(),
+    facilitator: EvmFacilitator.optional(),
     feesPerHourWei: z
       .string()
       .regex(/^\d{1,30}$/, 'wei in quotes, digits only')
@@ -52,7 +75,7 @@ const Solana = z
     rpcUrl: HttpUrl,
     commitment: z.enum(['confirmed', 'finalized']).default('confirmed'),
     feePayerKey: z.string().optional(),
-    facilitator: Facilitator.extend({ feePayer: z.string().min(32).max(44) }).optional(),
+    facilitator: SolanaFacilitator.optional(),
   })
   .refine(({ feePayerKey, facilitator }) => !feePayerKey !== !facilitator, 'Set either feePayerKey or facilitator')
 
@@ -101,7 +124,9 @@ function solanaSettings({ facilitator, ...rest }: z.output<typeof Solana>): NonN
   return { ...rest, facilitator: { ...facilitatorSettings(facilitator), feePayer: facilitator.feePayer } }
 }
 
-const facilitatorSettings = ({ url, authorization }: z.output<typeof Facilitator>): RemoteFacilitatorSettings => ({
-  url,
-  ...(authorization === undefined ? {} : { headers: () => ({ authorization }) }),
-})
+/** Returns where a facilitator is, and how we authenticate there. */
+export function facilitatorSettings(facilitator: FacilitatorWords): RemoteFacilitatorSettings {
+  const { url = cdpFacilitatorUrl, authorization, cdp } = facilitator
+  if (cdp) return { url, headers: cdpHeaders(cdp) }
+  return authorization === undefined ? { url } : { url, headers: () => ({ authorization }) }
+}
