@@ -101,7 +101,22 @@ function tell(error: unknown, io: CommandIo): number {
   return 1
 }
 
+/** Addresses of this machine, as `NO_PROXY` lists them. */
+const ownHosts = ['localhost', '127.0.0.1', '[::1]']
+
+/**
+ * Keeps requests to this machine, such as to a running service or a local chain, away from a proxy of the environment.
+ * Node reads `NO_PROXY` for each request.
+ */
+function reachThisMachineDirectly(environment: NodeJS.ProcessEnv): void {
+  const name = environment.no_proxy === undefined ? 'NO_PROXY' : 'no_proxy'
+  const named = environment[name] ?? ''
+  // A star, which excludes every host, counts only alone.
+  if (named !== '*') environment[name] = [named, ...ownHosts].filter(Boolean).join(',')
+}
+
 function processIo(): CommandIo {
+  reachThisMachineDirectly(process.env)
   let signal: AbortSignal | undefined
   const io: CommandIo = {
     output: processOutput(),
