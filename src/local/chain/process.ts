@@ -179,10 +179,11 @@ async function tryPort(program: ChainProgram, folder: ChainFolder, port: number)
     await writeChainRecord(folder, record)
     return record
   }
+  const isRunning = !outcome.ended
   child.kill('SIGKILL')
   await removeChainRecord(folder)
   if (program.portTaken.test(readLog(folder))) return null
-  throw await cannotStart(program, folder, outcome)
+  throw isRunning ? isUnreached(folder, port) : await cannotStart(program, folder, outcome)
 }
 
 /**
@@ -215,16 +216,22 @@ function watch(child: ChildProcess): Outcome {
   return outcome
 }
 
-/** Returns null if it ended or did not answer. */
+/** Returns null if it ended, did not answer or cannot be reached. */
 async function untilReady(program: ChainProgram, record: ChainRecord, outcome: Outcome): Promise<ChainRecord | null> {
   const deadlineMs = Date.now() + CHAIN_START_TIMEOUT_MS
   while (!outcome.ended && Date.now() < deadlineMs) {
     const probe = await probeChain(program, record)
     if (probe.is === 'ours' && !outcome.ended) return { ...record, instanceId: probe.instanceId }
+    if (probe.is === 'unreachable') return null
     await sleep(CHAIN_POLL_MS)
   }
   return null
 }
+
+const isUnreached = (folder: ChainFolder, port: number): LocalChainError =>
+  new LocalChainError(
+    `The local chain runs, but does not answer at ${loopbackUrl(port)}; bring up this machine’s loopback interface, or let its firewall pass 127.0.0.1. Its log is ${folder.log}.`,
+  )
 
 async function cannotStart(program: ChainProgram, folder: ChainFolder, outcome: Outcome): Promise<LocalChainError> {
   // The error of a failed spawn arrives with the next turn of the event loop.
@@ -275,8 +282,11 @@ export interface ChainProgram {
 
 export const loopbackUrl = (port: number): string => `http://127.0.0.1:${port}`
 
-/** `gone`: nothing listens, or not the recorded chain. `silent`: something listens and does not answer. */
-type Probe = { is: 'ours'; instanceId: string } | { is: 'gone' } | { is: 'silent' }
+/**
+ * `gone`: nothing listens, or not the recorded chain. `silent`: something listens and does not answer. `unreachable`:
+ * this machine cannot connect to itself.
+ */
+type Probe = { is: 'ours'; instanceId: string } | { is: 'gone' } | { is: 'silent' } | { is: 'unreachable' }
 
 /** Checks whether the recorded chain runs. Another program may have taken the port since, so the id must match. */
 async function probeChain(program: ChainProgram, { port, instanceId }: ChainRecord): Promise<Probe> {
@@ -285,7 +295,9 @@ async function probeChain(program: ChainProgram, { port, instanceId }: ChainReco
     if (found === null || (instanceId !== null && instanceId !== found)) return { is: 'gone' }
     return { is: 'ours', instanceId: found }
   } catch (error) {
-    if (isRefusedConnection(error)) return { is: 'gone' }
+    const code = codeOf(error)
+    if (noConnection.has(code)) return { is: 'unreachable' }
+    if (refusedConnection.has(code)) return { is: 'gone' }
     return { is: error instanceof Error && error.name === 'TimeoutError' ? 'silent' : 'gone' }
   }
 }
@@ -325,8 +337,13 @@ export async function askChain(url: string, method: string, params: readonly unk
   return answer.result
 }
 
-/** True if nothing listens any more, as opposed to a chain that is slow or broken. */
-function isRefusedConnection(error: unknown): boolean {
+/** Nothing listens any more, as opposed to a chain that is slow or broken. */
+const refusedConnection = new Set(['ECONNREFUSED', 'ECONNRESET', 'UND_ERR_SOCKET'])
+
+/** Without a loopback interface, or with a firewall that rejects its packets. */
+const noConnection = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EACCES', 'EPERM'])
+
+function codeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined
-  return cause?.code === 'ECONNREFUSED' || cause?.code === 'ECONNRESET' || cause?.code === 'UND_ERR_SOCKET'
+  return String(cause?.code ?? '')
 }
