@@ -31,6 +31,16 @@ describe.each([
     expect(JSON.parse((await during(() => keys('list', '--json'))).stdout)).toMatchObject([{ budget: null }])
   })
 
+  test('a key is made with its last day, which the list and the log show', async () => {
+    const made = await during(() => keys('create', '--usd', '5', '--expires', '2999-01-31', '--json'))
+    const { keyId } = JSON.parse(made.stdout) as { keyId: string }
+    const listed = JSON.parse((await during(() => keys('list', '--json'))).stdout)
+    expect(listed).toMatchObject([{ id: keyId, expiresAtMs: Date.UTC(2999, 0, 31), budget: null }])
+    expect((await during(() => keys('list'))).stdout).toContain('active until 2999-01-31')
+    const log = await during(() => runCommand(['customers', 'log', '--json', '--data', root]))
+    expect(log.stdout).toContain('2999-01-31')
+  })
+
   test('limits of an unknown key are refused in one sentence', async () => {
     const end = await during(() => keys('budget', 'nothing', '--none'))
     expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining('There is no key `nothing`.') })
@@ -51,6 +61,8 @@ test.each([
     ['create', '--usd', '1', '--budget-usd', '1e3', '--period', 'month'],
     '--budget-usd',
   ],
+  ['a last day that has passed', ['create', '--usd', '1', '--expires', '2026-01-01'], '`--expires`'],
+  ['a last day that does not exist', ['create', '--usd', '1', '--expires', '2999-02-30'], '`--expires`'],
   ['neither limits nor none', ['budget', 'some-id'], '--none'],
   ['limits and none', ['budget', 'some-id', '--budget-usd', '1', '--period', 'month', '--none'], '--none'],
   ['no key', ['budget', '--none'], 'id of the key'],

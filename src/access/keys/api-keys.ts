@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import { type PlanName, planNamed } from '#contract/limits.ts'
 import { formatUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import type { KeyRole } from '#contract/operations/keys.ts'
-import { type Clock, isAhead } from '#contract/time.ts'
+import { type Clock, isAhead, textOfDay } from '#contract/time.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { periodStarts } from '#ledger/accounts/keys.ts'
 import { noteAct } from '#ledger/accounts/operator-acts.ts'
@@ -331,6 +331,8 @@ export interface KeyOrder {
   account?: string
   /** The part of its account's credit that this key may spend; all of it if absent. */
   budget?: KeyBudget
+  /** When the key stops working; never if absent. */
+  expiresAtMs?: number
   /** The operator, for the audit log; not recorded if absent. */
   by?: ByOperator
 }
@@ -358,10 +360,11 @@ export async function createKey(
     const amount = microUsd(order.amountMicroUsd)
     ops.push({ op: 'credit', account, amount, source: 'system:grant', ref: `grant:${uuidV7(atMs)}`, atMs })
   }
-  const { label, role = 'INFERENCE', budget = null, by } = order
-  const after = { label, role, usd: formatUsd(order.amountMicroUsd), budget: budget && noted(budget) }
+  const { label, role = 'INFERENCE', budget = null, expiresAtMs = null, by } = order
+  const expires = expiresAtMs === null ? {} : { expires: textOfDay(expiresAtMs) }
+  const after = { label, role, usd: formatUsd(order.amountMicroUsd), budget: budget && noted(budget), ...expires }
   const also = (key: string) => (by ? [noteAct({ ...by, act: 'key.create', account, subject: key, after }, atMs)] : [])
-  const created = await service.keys.create({ account, label, role, expiresAtMs: null, budget, opening: ops, also })
+  const created = await service.keys.create({ account, label, role, expiresAtMs, budget, opening: ops, also })
   return { key: created.secret, keyId: created.id, account }
 }
 

@@ -1,7 +1,7 @@
 import type { KeyNeeds } from '#access/keys/api-keys.ts'
 import type { ListedKey } from '#access/keys/shown-key.ts'
 import { parseUsd } from '#contract/money.ts'
-import { textOfDay } from '#contract/time.ts'
+import { dayOfText, textOfDay } from '#contract/time.ts'
 import { budgetOf, budgetOptions, type Operator, openOperator } from '../admin/operator.ts'
 import { money, place, printed } from '../admin/operator-command.ts'
 import { dropSecrets, rotateSecret } from '../admin/secrets.ts'
@@ -12,8 +12,9 @@ import { paintFor } from '../show/style.ts'
 
 const name = 'farebox keys'
 
-const usage = `Usage: farebox keys create --usd N [--label TEXT] [--admin] [BUDGET] [--data DIR] [--json]
-       farebox keys create --account CUSTOMER [--usd N] [--label TEXT] [--admin] [BUDGET] [--data DIR] [--json]
+const usage = `Usage: farebox keys create --usd N [--label TEXT] [--admin] [--expires DAY] [BUDGET] [--data DIR] [--json]
+       farebox keys create --account CUSTOMER [--usd N] [--label TEXT] [--admin] [--expires DAY] [BUDGET] [--data DIR]
+                           [--json]
        farebox keys budget ID BUDGET | --none [--data DIR] [--json]
        farebox keys list [--account CUSTOMER] [--data DIR] [--json]
        farebox keys revoke ID [--data DIR] [--json]
@@ -30,6 +31,7 @@ key id.
   --label TEXT        what the key is for, shown in lists
   --account CUSTOMER  create another key for this customer, or list only this customer's keys
   --admin             a key that manages its customer's keys over the API and reads the customer's bills
+  --expires DAY       the key works until this UTC day begins, such as 2027-01-31 (it never expires)
   --break-keys        drop former secrets that keys still need, or replace a lost secret; those keys stop working
   --data DIR          the service's folder (the one in ./farebox.yaml, or .farebox)
   --json              print JSON
@@ -66,11 +68,13 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
       label: { type: 'string', default: '' },
       account: { type: 'string' },
       admin: { type: 'boolean', default: false },
+      expires: { type: 'string' },
       ...budgetOptions,
       ...place,
     },
   })
   const limits = budgetOf(values, name)
+  const expiresAtMs = endOf(values.expires)
   const usd = values.usd ?? (values.account === undefined ? undefined : '0')
   if (usd === undefined)
     throw wrongUsage(name, '`--usd` is missing: give the key’s credit, such as 5 or 0.25, or 0 for none')
@@ -84,6 +88,7 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
     const more = {
       ...(account === undefined ? {} : { account }),
       ...(limits ? { budget: limits } : {}),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
       ...(values.admin ? { role: 'ADMIN' as const } : {}),
     }
     const created = await about(account, operator.createKey({ usd, amountMicroUsd, label: values.label, ...more }))
@@ -96,6 +101,13 @@ async function create(args: readonly string[], io: CommandIo): Promise<number> {
   } finally {
     await operator.close()
   }
+}
+
+function endOf(day: string | undefined): number | undefined {
+  if (day === undefined) return undefined
+  const atMs = dayOfText(day)
+  if (atMs !== null && atMs > Date.now()) return atMs
+  throw wrongValue(name, 'expires', day, 'a UTC day after today, such as 2027-01-31')
 }
 
 /** Returns the id of the customer that a text names. */

@@ -197,6 +197,7 @@ const commands = {
     role: z.enum(keyRoles).optional(),
     account: name.optional(),
     budget: Budget.optional(),
+    expiresAtMs: z.number().int().positive().optional(),
     actor,
   }),
   'keys/budget': z.strictObject({ key: name, budget: Budget.nullable(), actor }),
@@ -262,8 +263,9 @@ async function run(command: CommandName, body: string, admin: Admin): Promise<un
     case 'console/sign-out':
       return { sessions: await openConsole(admin).signOutAll() }
     case 'keys': {
-      const { usd, label, role, account, budget, actor } = read(command, body)
+      const { usd, label, role, account, budget, expiresAtMs, actor } = read(command, body)
       const more = {
+        ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
         ...(account === undefined ? {} : { account }),
         ...(budget ? { budget: budgetOf(budget) } : {}),
         ...(role ? { role } : {}),
