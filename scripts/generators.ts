@@ -10,6 +10,7 @@ import { manifest, serverJson } from './generators/manifest.ts'
 import { catalogueTable, mcpListing } from './generators/mcp-listing.ts'
 import { pageBundles } from './generators/pages.ts'
 import { commandsPage, referencePages, toolsPage } from './generators/reference.ts'
+import { yamlSettingsPage } from './generators/yaml-settings.ts'
 
 /** A file that is generated from other sources. `make` is pure: the same sources give the same text. */
 interface Generator {
@@ -31,6 +32,7 @@ export const generators: readonly Generator[] = [
   ...referencePages,
   { path: 'docs/reference/tools.md', make: toolsPage },
   { path: 'docs/reference/commands.md', make: commandsPage },
+  { path: 'docs/reference/farebox-yaml.md', make: yamlSettingsPage },
   { path: 'src/mcp/listing.generated.ts', make: mcpListing },
   { path: 'tools/table.generated.ts', make: () => catalogueTable('tools') },
   { path: 'prompts/table.generated.ts', make: () => catalogueTable('prompts') },
