@@ -63,7 +63,6 @@ test('up offers such models beside its own, and they answer', async () => {
 
 test.each([
   ['a server of something else', 200, '{"hello":"world"}'],
-  ['a refusal', 401, '{"data":[{"id":"a"}]}'],
   ['no JSON', 200, '<html>'],
   ['an empty list', 200, '{"object":"list","data":[]}'],
   ['another address', 302, ''],
@@ -71,6 +70,18 @@ test.each([
   const other = await modelServer({ status, text })
   expect(await findLocalServers([{ name: 'x', port: other.port }], 30_000)).toEqual([])
   await other.close()
+})
+
+test.each([401, 403])('a server that requires a key (%i) is named, with what to do', async status => {
+  const other = await modelServer({ status, text: '{"error":"Unauthorized"}' })
+  const file = join(folder, `key-${status}.yaml`)
+  const made = await runCommand(['init', '--config', file, '--port', String(other.port), '--no-search'])
+  await other.close()
+  expect([made.code, made.stderr]).toEqual([0, ''])
+  expect(made.stdout).toContain(
+    `Left out: every model, from http://127.0.0.1:${other.port}/v1; the server requires a key.`,
+  )
+  expect(await localModels({ folder, log: silent }, [{ name: 'a server', port: other.port }], 30_000)).toEqual([])
 })
 
 test('a port without a listener is not listed either', async () => {

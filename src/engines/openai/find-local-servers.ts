@@ -15,7 +15,9 @@ export interface LocalServer {
   name: string
   /** `http://127.0.0.1:11434/v1` */
   baseUrl: string
+  /** None if it requires a key. */
   models: readonly LocalModel[]
+  requiresKey: boolean
 }
 
 interface LocalModel {
@@ -78,6 +80,7 @@ async function serverAt({ name, port }: LocalPlace, dispatcher: Agent, timeoutMs
   const signal = AbortSignal.timeout(timeoutMs)
   const { statusCode, body } = await request(`${baseUrl}/models`, { dispatcher, signal })
   const bytes = await bytesWithin(body, localListBytes)
+  if (statusCode === 401 || statusCode === 403) return { name, baseUrl, models: [], requiresKey: true }
   if (!bytes || statusCode !== 200) return null
   const listed = Listed.safeParse(JSON.parse(bytes.toString('utf8')))
   if (!listed.success || !listed.data.data.length) return null
@@ -85,5 +88,5 @@ async function serverAt({ name, port }: LocalPlace, dispatcher: Agent, timeoutMs
     id,
     contextTokens: max_model_len ?? context_length ?? meta?.n_ctx ?? meta?.n_ctx_train ?? null,
   }))
-  return { name, baseUrl, models }
+  return { name, baseUrl, models, requiresKey: false }
 }

@@ -41,7 +41,8 @@ export function lookedOver(
 ): { found: FoundModel[]; leftOut: LeftOutModel[] } {
   const found = new Map<string, FoundModel>()
   const leftOut: LeftOutModel[] = []
-  for (const { baseUrl, name: server, models } of servers) {
+  for (const { baseUrl, name: server, models, requiresKey } of servers) {
+    if (requiresKey) leftOut.push({ model: 'every model', baseUrl, why: keyNeeded })
     for (const { id: model, contextTokens } of models) {
       const id = idOf(model)
       const why = whyNot(model, id, taken.includes(id) || found.has(id))
@@ -54,6 +55,8 @@ export function lookedOver(
   }
   return { found: [...found.values()], leftOut }
 }
+
+const keyNeeded = `the server requires a key. If it is a model server, add its models by hand, with apiKey as \${NAME}`
 
 function whyNot(model: string, id: string, isTaken: boolean): string | null {
   if (otherWork.test(model)) return 'its name suggests that it is not a chat model; add it by hand with its type'
@@ -88,7 +91,7 @@ export function firstConfig(found: readonly FoundModel[]): string {
   const models = found.length ? found.map(modelLines) : [demoLines]
   return [
     '# The configuration of `farebox serve`. Validate it with `farebox serve --check`.',
-    '# docs/operations of the package explains the settings, and its examples/farebox.yaml shows each of them.',
+    '# docs/reference/farebox-yaml.md of the package lists every setting, and its examples/farebox.yaml shows the usual ones.',
     '',
     '# The address that callers use, without a path.',
     'publicUrl: http://127.0.0.1:8402',
@@ -99,6 +102,7 @@ export function firstConfig(found: readonly FoundModel[]): string {
     '',
     '# Prices are in USD. Replace those marked as guesses with your own.',
     `# Secrets come from the environment: apiKey: \${OPENAI_API_KEY}`,
+    '# A model that accepts images needs `capabilities: { supportsVision: true }`.',
     'models:',
     ...models.map((lines, index) => lines(index === 0)),
     '',
