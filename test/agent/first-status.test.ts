@@ -44,7 +44,7 @@ test('with nothing at all the very next command is named, on this wallet', async
 test('if no service is set, that is the first step', async () => {
   const { agent } = await agentWith({}, unnamed)
   expect((await agent.toolWallet.status()).next).toMatch(
-    /^FAREBOX_BASE_URL is not set, so farebox uses http:\/\/127\.0\.0\.1:9\/api\/v1 .*Ask the user to set it .*create --service URL/,
+    /^FAREBOX_BASE_URL is not set, so farebox uses http:\/\/127\.0\.0\.1:9\/api\/v1 .*Ask the user to set it .*create --service URL.*test money of `[^`]*farebox(\.mjs)? up`, .*local env`/,
   )
 })
 

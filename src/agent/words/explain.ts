@@ -82,13 +82,16 @@ const howInBundle =
 
 /** For a user who has configured nothing yet. */
 const howToBegin = (usual: string): string =>
-  `FAREBOX_BASE_URL is not set, so farebox uses ${usual} on this machine. Ask the user to set it to the address of a service, and FAREBOX_API_KEY to a key, in the settings of this server, then to restart farebox; or to run \`farebox wallet create --service URL\` in a terminal, then repeat the call.`
+  `FAREBOX_BASE_URL is not set, so farebox uses ${usual} on this machine. Ask the user to set it to the address of a service, and FAREBOX_API_KEY to a key, in the settings of this server, then to restart farebox; or to run \`farebox wallet create --service URL\` in a terminal, then repeat the call. ${testMoney}`
 
 /** A proxy is started in a terminal, by the user. */
 const howToStartProxy = ({ isServiceNamed, client }: WithoutPayer): string =>
   isServiceNamed
     ? `Run \`farebox wallet create --service ${client.address.baseUrl}\` or set FAREBOX_API_KEY, then start the proxy again.`
-    : `FAREBOX_BASE_URL is not set, so farebox uses ${client.address.baseUrl} on this machine. Set it to the address of a service, and FAREBOX_API_KEY to a key; or run \`farebox wallet create --service URL\`. Then start the proxy again.`
+    : `FAREBOX_BASE_URL is not set, so farebox uses ${client.address.baseUrl} on this machine. Set it to the address of a service, and FAREBOX_API_KEY to a key; or run \`farebox wallet create --service URL\`. Then start the proxy again. ${testMoney}`
+
+/** The service without a setting is that of the demo, and a program's author may have forgotten this step. */
+const testMoney = 'For the test money of `farebox up`, set the variables that `farebox local env` prints.'
 
 /** Without a wallet or a key, paid tools, and a proxy at startup, name the one thing that fixes it. */
 export const cannotPay = (
