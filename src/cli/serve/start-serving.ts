@@ -239,10 +239,13 @@ function waitLogged(log: Log): (folder: DataFolder) => Promise<void> {
   }
 }
 
-async function listen({ listen: at, vendor }: Pick<ConfigFile, 'listen' | 'vendor'>) {
-  const { answerStarting, Listener } = await import('#service/http/listener.ts')
+async function listen({ listen: at, trustedProxies, vendor }: ConfigFile) {
+  const { answerStarting, connectionLimits, connectionLimitsBehindProxies, Listener } = await import(
+    '#service/http/listener.ts'
+  )
+  const limits = trustedProxies.length ? connectionLimitsBehindProxies : connectionLimits
   try {
-    return await Listener.open({ ...at, starting: answerStarting({ vendor }) })
+    return await Listener.open({ ...at, limits, starting: answerStarting({ vendor }) })
   } catch (error) {
     throw listenFailure(error, at, 'in `listen`')
   }

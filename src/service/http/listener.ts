@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { serviceStarting, topUpUnavailable } from '#contract/errors/errors.ts'
 import { topUp } from '#contract/operations/wallet.ts'
-import { type Clock, systemClock } from '#contract/time.ts'
+import { type Clock, minuteMs, systemClock } from '#contract/time.ts'
 import { basePath } from '#contract/wire/base-url.ts'
 import { hostName, retryAfter } from '#contract/wire/headers.ts'
 import { defaultVendor } from '#contract/wire/vendor.ts'
@@ -262,14 +262,20 @@ export const connectionLimits: ConnectionLimits = {
   /** Twice the size of a sign-in and a payment header together. */
   headerBytes: 32 * 1024,
   /**
-   * Idle connections stay open longer than common proxies and clients keep theirs (60 s): if this end closes first, a
-   * request may already be on its way, and its sender cannot know whether it was started.
+   * Idle connections stay open longer than clients and nginx keep theirs (60 s): if this end closes first, a request may
+   * already be on its way, and its sender cannot know whether it was started.
    */
   idleMs: 65_000,
   connections: 10_000,
   /** With Node's default of 64 KB, a stalled reader would take more than its limit of 256 KB. */
   aheadBytes: 16 * 1024,
 }
+
+/**
+ * Other proxies keep idle connections longer: Traefik 90 s, Caddy 120 s, Google's load balancer 600 s, Cloudflare 900 s,
+ * Envoy an hour.
+ */
+export const connectionLimitsBehindProxies: ConnectionLimits = { ...connectionLimits, idleMs: 65 * minuteMs }
 
 /** Retry delay while a service is starting, which takes a second or two. */
 const startingRetrySeconds = 2

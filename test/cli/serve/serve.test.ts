@@ -194,3 +194,16 @@ test('a reload and a stop break no stream off; a faulty file changes nothing; th
     await server.close()
   }
 })
+
+test.each([
+  ['', 65],
+  ['trustedProxies: [127.0.0.1]\n', 3_900],
+])('an idle connection stays open longer than a proxy keeps its own (%j)', async (proxies, seconds) => {
+  const serve = await spawnServe(config(model('one', '{ engine: demo }')) + proxies)
+  try {
+    const { headers } = await fetch(`${serve.baseUrl}/models`)
+    expect(headers.get('keep-alive')).toBe(`timeout=${seconds}`)
+  } finally {
+    await serve.dispose()
+  }
+})
