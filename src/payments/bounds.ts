@@ -1,3 +1,4 @@
+import { abuseBlock } from '#contract/limits.ts'
 import { hourMs, minuteMs } from '#contract/time.ts'
 
 /** Every limit of payments, with its unit. */
@@ -31,6 +32,12 @@ export const closeMs = 30_000
 
 /** Payments that one process drives at once: each waits for the chain, so more of them would only wait longer. */
 export const paymentsInFlight = 500
+
+/**
+ * Payments from one address that are checked at once and count towards no limit yet, because only the check shows whose
+ * limit it is. Each asks the node up to a hundred times. As many may fail one after another before the abuse block.
+ */
+export const uncountedOfAddress = abuseBlock.failures
 
 /** How many payments operators may look at again at once; each look asks a node several times. */
 export const looksAtOnce = 4

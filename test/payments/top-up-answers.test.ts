@@ -81,9 +81,10 @@ function header({ nonce = 1, to = payTo, validAfter = '0' }: Terms = {}): string
   return Buffer.from(JSON.stringify({ x402Version: 2, scheme: 'exact', network: 'base', payload })).toString('base64')
 }
 
-async function ask(value: string | null = header(), of = topUps) {
+async function ask(value: string | null = header(), of = topUps, address = '192.0.2.1') {
   let counted = 0
   const request = {
+    address,
     header: (name: string) => (name === 'payment-signature' && value !== null ? [value] : []),
     count: async () => void counted++,
   }
@@ -248,11 +249,39 @@ describe('an answer that is late or unknown', () => {
   test('is failed where too many are being settled: five hundred', { timeout: 60_000 }, async () => {
     verdict = () => forEver
     const impatient = compose({ answerWaitMs: 1 })
-    for (let nonce = 1; nonce <= 500; nonce++) await ask(header({ nonce }), impatient)
+    for (let nonce = 1; nonce <= 500; nonce++) await ask(header({ nonce }), impatient, `192.0.2.${nonce >> 1}`)
     const answered = await ask(header({ nonce: 501 }), impatient)
     expect(answered).toMatchObject(failed())
     expect(answered.body.message).toMatch(/^Too many payments are being settled\. Nothing was taken\./)
     expect((await ask(header({ nonce: 500 }), impatient)).body.error).toBe('X402_SETTLEMENT_PENDING')
+  })
+})
+
+describe('payments that count towards no limit yet', () => {
+  const impatient = () => compose({ answerWaitMs: 1 })
+
+  test('are checked twenty at once from an address, and from other addresses too', async () => {
+    verdict = () => forEver
+    const of = impatient()
+    for (let nonce = 1; nonce <= 20; nonce++) expect(await ask(header({ nonce }), of)).toMatchObject(pending())
+    const answered = await ask(header({ nonce: 21 }), of)
+    expect(answered).toMatchObject({ ...failed(), counted: 0 })
+    expect(answered.body.message).toMatch(
+      /^Too many payments from this address are being checked\. Nothing was taken\./,
+    )
+    expect(asked.verified).toBe(20)
+    expect(await ask(header({ nonce: 21 }), of, '192.0.2.2')).toMatchObject(pending())
+  })
+
+  test('make room when they are refused, and when they begin to settle', async () => {
+    verdict = async () => ({ valid: false, reason: 'insufficient_funds' })
+    for (let nonce = 1; nonce <= 21; nonce++)
+      expect(reasonOf(await ask(header({ nonce })))).toEqual([400, 'insufficient_funds'])
+    verdict = async () => ({ valid: true })
+    settlement = () => forEver
+    const of = impatient()
+    for (let nonce = 1; nonce <= 21; nonce++) await ask(header({ nonce }), of)
+    await expect.poll(() => asked.settled).toBe(21)
   })
 })
 

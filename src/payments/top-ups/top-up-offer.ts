@@ -47,6 +47,7 @@ export interface DraftOrder {
 
 export interface TopUpRequest {
   header: HeaderReader
+  /** The caller's, in the form by which callers are counted. */
   address: string
   /**
    * Counts this request towards the limit, or throws 429. Not called for a payment that was accepted before: its

@@ -15,6 +15,7 @@ import {
   paymentsInFlight,
   retryAfterSeconds,
   rowPollMs,
+  uncountedOfAddress,
 } from '../bounds.ts'
 import { type Drafts, type Facilitator, type OpenRail, SettlementPaused } from '../facilitators/rail.ts'
 import {
@@ -79,6 +80,8 @@ export class TopUps implements Payments {
   readonly #looks: PaymentLooks
   /** Concurrent requests with the same payment share one run. */
   readonly #works = new Map<string, Promise<void>>()
+  /** By address, its payments that are being checked and count towards no limit yet. */
+  readonly #uncounted = new Map<string, number>()
 
   /** Throws if an option's network has no facilitator. */
   constructor(options: TopUpsOptions) {
@@ -108,7 +111,8 @@ export class TopUps implements Payments {
     await this.completer.start()
   }
 
-  async topUp({ header, count }: TopUpRequest): Promise<TopUpAnswer> {
+  async topUp(request: TopUpRequest): Promise<TopUpAnswer> {
+    const { header, count } = request
     const { received, payment } = await this.#read(header, count)
     const row = await this.#rows.find(payment.key)
     // A known payment gets its answer unchanged, whatever the current terms are.
@@ -118,7 +122,7 @@ export class TopUps implements Payments {
     }
     if (row?.state === 'credited' || row?.state === 'expired') return this.#answer(row, payment)
     if (!row) await counted(count, () => checkTerms(payment, received))
-    await this.#within(this.#join(payment, count), payment)
+    await this.#within(this.#join(payment, request), payment)
     return this.#answer(await this.#rows.find(payment.key), payment)
   }
 
@@ -169,12 +173,12 @@ export class TopUps implements Payments {
     }
   }
 
-  #join(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
+  #join(payment: SignedPayment, request: TopUpRequest): Promise<void> {
     const name = storePayment(payment)
     const known = this.#works.get(name)
     if (known) return known
     if (this.#works.size >= paymentsInFlight) throw this.#failed('Too many payments are being settled.')
-    const work = this.#work(payment, count).finally(() => this.#works.delete(name))
+    const work = this.#work(payment, request).finally(() => this.#works.delete(name))
     this.#works.set(name, work)
     return work
   }
@@ -183,10 +187,10 @@ export class TopUps implements Payments {
    * A rejected payment is checked again, which costs as much as a new one. Concurrent copies share one run and count
    * once.
    */
-  async #work(payment: SignedPayment, count: TopUpRequest['count']): Promise<void> {
+  async #work(payment: SignedPayment, request: TopUpRequest): Promise<void> {
     const row = await this.#rows.find(payment.key)
     if (!row || row.state === 'rejected') {
-      await this.#begin(payment, row, count)
+      await this.#begin(payment, row, request)
     } else if (!isEnded(row) && !(await this.#rows.isDriven(row))) await this.#driver.resume(row)
     await this.#watch(payment.key)
   }
@@ -195,17 +199,36 @@ export class TopUps implements Payments {
    * A verified payment counts towards its payer's limit, before anything is claimed; any other counts towards its
    * address's.
    */
-  async #begin(payment: SignedPayment, row: PaymentRow | null, count: TopUpRequest['count']): Promise<void> {
+  async #begin(payment: SignedPayment, row: PaymentRow | null, { address, count }: TopUpRequest): Promise<void> {
+    const leave = this.#enterUncounted(address)
     let isCounted = false
-    const verified = () => {
+    const verified = async () => {
       isCounted = true
-      return count({ payer: payerOf(payment) })
+      await count({ payer: payerOf(payment) })
+      leave()
     }
     try {
       await this.#driver.begin(payment, row, verified)
     } catch (error) {
       if (!isCounted) await count('address')
       throw error
+    } finally {
+      leave()
+    }
+  }
+
+  /** Call the returned function when the payment has been counted. */
+  #enterUncounted(address: string): () => void {
+    const before = this.#uncounted.get(address) ?? 0
+    if (before >= uncountedOfAddress) throw this.#failed('Too many payments from this address are being checked.')
+    this.#uncounted.set(address, before + 1)
+    let hasLeft = false
+    return () => {
+      if (hasLeft) return
+      hasLeft = true
+      const left = (this.#uncounted.get(address) ?? 0) - 1
+      if (left > 0) this.#uncounted.set(address, left)
+      else this.#uncounted.delete(address)
     }
   }
 

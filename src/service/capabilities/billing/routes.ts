@@ -1,3 +1,4 @@
+import { addressSubject } from '#access/limits/guards.ts'
 import { walletMismatch } from '#contract/errors/errors.ts'
 import { fieldError } from '#contract/errors/issues.ts'
 import { admissionFloorUsd, topUpUsd } from '#contract/limits.ts'
@@ -44,7 +45,7 @@ import {
 export const topUpRoute = route(topUp, async (call, service) => {
   const { body, settlement } = await service.payments.topUp({
     header: name => call.header(name),
-    address: call.address,
+    address: addressSubject(call.address),
     count: countedFor => call.count(countedFor),
   })
   call.set(paymentResponse, settlement)
