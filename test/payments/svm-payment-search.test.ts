@@ -74,6 +74,7 @@ describe('a transaction with another fee payer', () => {
     put(2, 4_990, made.payment)
     known.later = [name(1)]
     expect(await find({ chain: chain() })).toEqual(landed(2))
+    expect(await find({ chain: chain(), transaction: name(1) }), 'one that is reported').toEqual(landed(2))
     known.listed.length = 1
     known.head.blockHeight = 4_001
     expect(await find({ chain: chain(), payment: claimed() })).toEqual({ state: 'over' })

@@ -115,23 +115,25 @@ const Executed = z
 /** A transaction that is in a block, whether it succeeded or failed. */
 export type Executed = NonNullable<z.output<typeof Executed>>
 
-/** Returns null if the node has no block of that depth with the transaction. */
-export function executedOf(
-  rpc: SolanaRpc,
-  signature: string,
-  commitment: SolanaCommitment,
-): Promise<z.output<typeof Executed>> {
-  const config = { encoding: 'base64', commitment, maxSupportedTransactionVersion: 0 }
-  return rpc.ask('getTransaction', [signature, config], Executed)
-}
-
 /** A node's code for a transaction of a later version than was asked for. */
 const laterVersion = -32015
 
-/** No payment has a later version: only legacy transactions and version 0 are accepted. */
-function laterOr(error: unknown): 'later' {
-  if (error instanceof SolanaRefusal && error.code === laterVersion) return 'later'
-  throw error
+/**
+ * Returns null if the node has no block of that depth with the transaction, and `later` for a later version than a
+ * payment has: only legacy transactions and version 0 are accepted.
+ */
+export async function executedOf(
+  rpc: SolanaRpc,
+  signature: string,
+  commitment: SolanaCommitment,
+): Promise<Executed | 'later' | null> {
+  const config = { encoding: 'base64', commitment, maxSupportedTransactionVersion: 0 }
+  try {
+    return await rpc.ask('getTransaction', [signature, config], Executed)
+  } catch (error) {
+    if (error instanceof SolanaRefusal && error.code === laterVersion) return 'later'
+    throw error
+  }
 }
 
 /** Whether it is exactly the message that the payer signed. */
@@ -200,7 +202,7 @@ export class SvmSearch {
   }
 
   async #isIt(rpc: SolanaRpc, payment: SvmPayment, signature: string): Promise<boolean> {
-    const executed = await executedOf(rpc, signature, this.#commitment).catch(laterOr)
+    const executed = await executedOf(rpc, signature, this.#commitment)
     if (executed === 'later') return false
     // Nodes behind one address can differ; a transaction that cannot be read may be the payment.
     if (!executed) throw new Error('The node lists a transaction, but does not have it yet.')

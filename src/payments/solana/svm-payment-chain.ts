@@ -110,7 +110,7 @@ export class SvmPaymentChain implements PaymentChain<SvmPayment> {
     const found = await executedOf(this.#rpc, signature, this.#commitment)
     // A node stores a transaction a moment after its status, and nodes behind one address can differ.
     if (!found) return { state: 'unconfirmed' }
-    if (!isOf(payment, found)) return null
+    if (found === 'later' || !isOf(payment, found)) return null
     const received = found.meta.err === null ? receivedIn(payment, found) : 0n
     if (received <= 0n) return { state: 'void', reason: 'transaction_failed' }
     const time = typeof found.blockTime === 'number' ? { atSeconds: found.blockTime } : {}
