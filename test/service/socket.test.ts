@@ -1,13 +1,15 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { Client } from 'undici'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { bodyBytes } from '#contract/limits.ts'
+import { abuseBlock, bodyBytes } from '#contract/limits.ts'
 import { microUsd } from '#contract/money.ts'
 import { spendableForMs } from '#ledger/bounds.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
+import { refusedPayment } from '#payments/payment/payment.ts'
 import { Listener } from '#service/http/listener.ts'
 import { type OpenedService, openService } from './open-service.ts'
 
@@ -120,6 +122,37 @@ describe('a body', () => {
     expect(await opened.store.read.selectFrom('hold').selectAll().execute()).toEqual([])
     expect(opened.logged).toEqual([])
   })
+})
+
+test('a refusal counts as a failure even if its caller has left', async () => {
+  let refuse = () => {}
+  const topUp = () =>
+    new Promise<never>((_, reject) => {
+      refuse = () => reject(refusedPayment('expired'))
+    })
+  const own = await openService({ payments: { topUp } })
+  let asked: { signal: AbortSignal; answer: Promise<Response> } | undefined
+  listener.serve((request, bindings) => {
+    const answer = Promise.resolve(own.service.app.fetch(request, bindings))
+    asked = { signal: request.signal, answer }
+    return answer
+  })
+  for (let time = 0; time <= abuseBlock.failures; time++) {
+    asked = undefined
+    const before = refuse
+    const socket = connect(listener.port, '127.0.0.1')
+    socket.write('POST /api/v1/x402/top-up HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n')
+    while (refuse === before) await turn()
+    const { signal, answer } = asked as unknown as NonNullable<typeof asked>
+    socket.resetAndDestroy()
+    await once(signal, 'abort')
+    refuse()
+    await answer
+  }
+  const { statusCode, body } = await client.request({ path: '/api/v1/x402/top-up', method: 'POST' })
+  await body.dump()
+  await own.close()
+  expect(statusCode).toBe(429)
 })
 
 describe('what a caller can pay with', () => {

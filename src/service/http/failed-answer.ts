@@ -94,8 +94,10 @@ export async function fail(
   const error = await answerOf(route, exchange, service, thrown).catch(another =>
     unforeseen(route, exchange, service, another),
   )
-  // The block's own answers must not renew the block, and a caller who has left got no answer.
-  if (!exchange.isExempt && !isBlameless(error) && !exchange.signal.aborted) service.guards.failed(exchange)
+  // The block's own answers must not renew the block. Leaving is no failure, but it does not undo a refusal either, or
+  // callers who leave could have everything checked for ever.
+  const isFailure = thrown instanceof ServiceError || !exchange.signal.aborted
+  if (!exchange.isExempt && !isBlameless(error) && isFailure) service.guards.failed(exchange)
   if (exchange.demand) service.guards.refused(exchange, exchange.demand, error)
   tellRetries(exchange)
   if (violations.has(error.kind)) exchange.set(isContentViolation, true)
