@@ -132,7 +132,9 @@ function sayIssue(input: z.ZodObject, given: unknown, issue: Issue): string {
 /** Names the unknown members, also within an argument, and the known ones. */
 function sayUnknown(input: z.ZodObject, { keys, path }: z.core.$ZodIssueUnrecognizedKeys): string {
   const within = path.map(String).join('.')
-  const wrong = keys.map(key => untrustedKey(key, within === '' ? '' : `${within}.`)).join(', ')
+  const named = keys.slice(0, refusedArguments).map(key => untrustedKey(key, within === '' ? '' : `${within}.`))
+  const more = keys.length - named.length
+  const wrong = `${named.join(', ')}${more > 0 ? ` (and ${more} more)` : ''}`
   const names = Object.keys(objectAt(input, path)?.shape ?? {})
   if (within !== '')
     return `${wrong} is unknown${names.length === 0 ? '' : `; ${untrustedKey(within)} takes ${names.join(', ')}`}`

@@ -28,6 +28,10 @@ test.each([
 
 test('what is not taken is told with what is', () => {
   expect(said(one(z.string()), { it: 'x', that: 1 })).toBe('`that` is not an argument; the arguments are it.')
+  const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, number) => [`k${number}`, 1]))
+  expect(said(one(z.string()), { it: 'x', ...many })).toMatch(
+    /^`k0`, `k1`, `k2`, `k3`, `k4` \(and 995 more\) is not an/,
+  )
   const nested = z.strictObject({
     it: z.strictObject({ here: z.string() }).optional(),
     list: z.array(z.strictObject({ a: z.string() })).optional(),
