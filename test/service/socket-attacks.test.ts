@@ -231,6 +231,24 @@ test('of an answer that its reader does not take, little waits in the process', 
   await endless.close(0)
 })
 
+test('of a thousand requests that wait for no answer, few are begun, and their connection is cut', async () => {
+  const crowded = await Listener.open({ host: '127.0.0.1', port: 0 })
+  const begun: AbortSignal[] = []
+  crowded.serve(({ signal }) => {
+    begun.push(signal)
+    return new Promise(() => undefined)
+  })
+  const socket = connect(crowded.port, '127.0.0.1')
+  socket.on('error', () => undefined).resume()
+  const closed = new Promise(resolve => socket.once('close', resolve))
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(1_000))
+  await closed
+  // The first one waits for no other.
+  expect(begun).toHaveLength(1 + connectionLimits.queued)
+  await vi.waitFor(() => expect(begun.every(({ aborted }) => aborted)).toBe(true))
+  await crowded.close(0)
+})
+
 /** A connection that the service has taken: it has answered on it, and keeps it open. */
 async function opensTo({ port }: Listener) {
   const socket = connect(port, '127.0.0.1')

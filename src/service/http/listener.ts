@@ -53,10 +53,16 @@ export class Listener {
   readonly #ending = new WeakSet<Socket>()
   #closed: Promise<void> | null = null
   #endsIdle = false
+  readonly #mostQueued: number
   #fetch: Fetch
 
-  private constructor(host: string, server: Server, starting: Fetch) {
+  private constructor(
+    host: string,
+    server: Server,
+    { starting, limits }: Required<Pick<ListenerOptions, 'starting' | 'limits'>>,
+  ) {
     this.#fetch = starting
+    this.#mostQueued = limits.queued
     this.host = host
     this.#server = server
     server.on('connection', socket => socket.once('close', this.#connections.add(socket)))
@@ -87,7 +93,7 @@ export class Listener {
     server.maxConnections = limits.connections
     server.listen(port, host)
     await once(server, 'listening')
-    listener = new Listener(host, server, starting)
+    listener = new Listener(host, server, { starting, limits })
     return listener
   }
 
@@ -99,7 +105,7 @@ export class Listener {
     const { socket } = bindings.incoming
     // Its connection ends with the previous answer, so this answer could be paid for but never delivered. After this
     // mark the adapter writes none.
-    if (this.#ending.has(socket)) throw written
+    if (this.#ending.has(socket) || this.#isCut(socket)) throw written
     // This server speaks only HTTP/1.1.
     const response = bindings.outgoing as ServerResponse
     const answered = this.#open.add(response)
@@ -112,6 +118,13 @@ export class Listener {
     if (this.#closed) this.#endAfter(socket, response)
     const answer = this.#fetch(request, socketBindings(bindings))
     return answer instanceof Promise ? answer.then(unlessWritten) : unlessWritten(answer)
+  }
+
+  /** Cuts a connection with too many answers that wait: its sender may read none, and each would be made and kept. */
+  #isCut(socket: Socket): boolean {
+    const isFull = (this.#queued.get(socket)?.size ?? 0) >= this.#mostQueued
+    if (isFull) socket.destroy()
+    return isFull
   }
 
   /**
@@ -251,6 +264,8 @@ export interface ConnectionLimits {
   connections: number
   /** Bytes of an answer, and of a request, that may wait in a socket before its sender is held back. */
   aheadBytes: number
+  /** Answers that may wait for earlier ones of their connection. */
+  queued: number
 }
 
 /** Slow senders must not keep sockets: headers within 15 s, a whole request (35 MB of video input) within 60 s. */
@@ -269,6 +284,8 @@ export const connectionLimits: ConnectionLimits = {
   connections: 10_000,
   /** With Node's default of 64 KB, a stalled reader would take more than its limit of 256 KB. */
   aheadBytes: 16 * 1024,
+  /** Node takes a thousand small requests from one piece of a connection; programs that do not wait send some ten. */
+  queued: 64,
 }
 
 /**
