@@ -1,6 +1,7 @@
 /** What is sent by hand over a socket, where no client makes it well-formed first. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
@@ -247,6 +248,61 @@ test('of a thousand requests that wait for no answer, few are begun, and their c
   expect(begun).toHaveLength(1 + connectionLimits.queued)
   await vi.waitFor(() => expect(begun.every(({ aborted }) => aborted)).toBe(true))
   await crowded.close(0)
+})
+
+describe('a complete answer', () => {
+  const whole = Buffer.alloc(20_000_000, 'x')
+  let hurried: Listener
+  let cut: string[]
+  beforeAll(async () => {
+    const limits = { ...connectionLimits, readerMs: 300 }
+    hurried = await Listener.open({ host: '127.0.0.1', port: 0, limits })
+    hurried.serve(async (request, { outgoing, write }) => {
+      const { pathname } = new URL(request.url)
+      outgoing.once('close', () => outgoing.writableFinished || cut.push(pathname))
+      const body = pathname === '/slow' ? Buffer.from('slow') : whole
+      if (body !== whole) await sleep(2_500)
+      return write(200, new Map([['content-length', `${body.length}`]]), body)
+    })
+  })
+  beforeEach(() => {
+    cut = []
+  })
+  afterAll(() => hurried.close(0))
+
+  const asks = (...paths: string[]) => {
+    const socket = connect(hurried.port, '127.0.0.1')
+    socket.on('error', () => undefined).pause()
+    socket.write(paths.map(path => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''))
+    return socket
+  }
+
+  test('is cut off if its reader takes nothing of it for too long', async () => {
+    const socket = asks('/whole')
+    await vi.waitFor(() => expect(cut).toEqual(['/whole']), { timeout: 5_000 })
+    socket.destroy()
+  })
+
+  test('is not cut off while its reader takes some of it, or waits for the next answer', async () => {
+    const socket = asks('/whole', '/slow')
+    let read = 0
+    const ended = new Promise(resolve =>
+      socket.on('data', piece => {
+        read += piece.length
+        if (read > whole.length + 200) resolve(null)
+      }),
+    )
+    for (let step = 0; step < 10; step++) {
+      socket.resume()
+      await sleep(5)
+      socket.pause()
+      await sleep(100)
+    }
+    socket.resume()
+    await ended
+    expect(cut).toEqual([])
+    socket.destroy()
+  })
 })
 
 /** A connection that the service has taken: it has answered on it, and keeps it open. */

@@ -11,7 +11,7 @@ import { basePath } from '#contract/wire/base-url.ts'
 import { hostName, retryAfter } from '#contract/wire/headers.ts'
 import { defaultVendor } from '#contract/wire/vendor.ts'
 import { OpenList } from '#host/async.ts'
-import { writePulled } from '#host/pulled-body.ts'
+import { readerPatienceMs, writePulled } from '#host/pulled-body.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { sendJson } from './body/send.ts'
 import { Exchange, setCommonHeaders, type WriteAnswer } from './exchange.ts'
@@ -53,7 +53,7 @@ export class Listener {
   readonly #ending = new WeakSet<Socket>()
   #closed: Promise<void> | null = null
   #endsIdle = false
-  readonly #mostQueued: number
+  readonly #limits: ConnectionLimits
   #fetch: Fetch
 
   private constructor(
@@ -62,7 +62,7 @@ export class Listener {
     { starting, limits }: Required<Pick<ListenerOptions, 'starting' | 'limits'>>,
   ) {
     this.#fetch = starting
-    this.#mostQueued = limits.queued
+    this.#limits = limits
     this.host = host
     this.#server = server
     server.on('connection', socket => socket.once('close', this.#connections.add(socket)))
@@ -115,14 +115,23 @@ export class Listener {
       dequeued?.()
       if (this.#endsIdle) this.#server.closeIdleConnections()
     })
+    response.once('prefinish', () => this.#limitReading(response))
     if (this.#closed) this.#endAfter(socket, response)
     const answer = this.#fetch(request, socketBindings(bindings))
     return answer instanceof Promise ? answer.then(unlessWritten) : unlessWritten(answer)
   }
 
+  /** Cuts the connection of an answer that is complete, if its reader takes nothing of what is left for too long. */
+  #limitReading(response: ServerResponse): void {
+    if (!response.socket?.writableLength) return
+    response.setTimeout(this.#limits.readerMs)
+    // Before Node sets its limit for an idle connection.
+    response.prependOnceListener('finish', () => response.setTimeout(0))
+  }
+
   /** Cuts a connection with too many answers that wait: its sender may read none, and each would be made and kept. */
   #isCut(socket: Socket): boolean {
-    const isFull = (this.#queued.get(socket)?.size ?? 0) >= this.#mostQueued
+    const isFull = (this.#queued.get(socket)?.size ?? 0) >= this.#limits.queued
     if (isFull) socket.destroy()
     return isFull
   }
@@ -264,6 +273,8 @@ export interface ConnectionLimits {
   connections: number
   /** Bytes of an answer, and of a request, that may wait in a socket before its sender is held back. */
   aheadBytes: number
+  /** How long a reader may take nothing of a complete answer. */
+  readerMs: number
   /** Answers that may wait for earlier ones of their connection. */
   queued: number
 }
@@ -284,6 +295,7 @@ export const connectionLimits: ConnectionLimits = {
   connections: 10_000,
   /** With Node's default of 64 KB, a stalled reader would take more than its limit of 256 KB. */
   aheadBytes: 16 * 1024,
+  readerMs: readerPatienceMs,
   /** Node takes a thousand small requests from one piece of a connection; programs that do not wait send some ten. */
   queued: 64,
 }
