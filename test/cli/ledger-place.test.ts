@@ -36,6 +36,19 @@ test.each([
   ])
 })
 
+test.each([
+  ['a list of keys', ['keys', 'list']],
+  ['a new customer', ['customers', 'create', 'Ada']],
+  ['an audit', ['ledger', 'audit']],
+])('if the database does not answer, %s says so, and what to do', async (_what, args) => {
+  const secret = { FAREBOX_SECRET: 'a secret of a test, 32 bytes long' }
+  const { code, stderr } = await run(args, { DATABASE_URL: url, ...secret })
+  expect([code, stderr]).toEqual([
+    1,
+    'PostgreSQL at 127.0.0.1:1 does not answer (ECONNREFUSED). Start it, or correct `database` or DATABASE_URL.\n',
+  ])
+})
+
 test('what the folder remembers has no user and no password', async () => {
   const folder = dataFolder(root)
   await noteLedgerPlace(folder, { engine: 'postgres', url })

@@ -7,6 +7,7 @@ import { CliError } from '../command.ts'
 import { counted } from '../show/counted.ts'
 import { configPath, type DataFolder, dataFolder, readFileIfThere, writePrivateFile } from './data-folder.ts'
 import { environmentSecrets, readFolderSecrets, type Secrets } from './folder-secrets.ts'
+import { isStoreError } from './service-admin.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -142,7 +143,11 @@ async function notOpened(error: unknown, url: string): Promise<CliError> {
 export async function openLedger({ database }: LedgerPlace): Promise<FoldingStore> {
   const { openStore } = await import('#ledger/store/open-store.ts')
   const name = database.engine === 'sqlite' ? `sqlite:${database.path}` : database.url
-  return openStore(name)
+  return openStore(name).catch(error => {
+    // Another process may be about to leave the folder, so that error is for the caller.
+    if (!isStoreError(error) || !error.failure || error.kind === 'folder_in_use') throw error
+    throw new CliError(error.failure.fact, error.failure.nextStep)
+  })
 }
 
 /** PostgreSQL's codes for a missing table, column, schema and function; its messages may be in any language. */
