@@ -194,3 +194,21 @@ test.each([
 ])('%j is not', name => {
   expect(isSecretName(name)).toBe(false)
 })
+
+test.each([
+  ['a share', (path: string) => `/${path}`],
+  ['a device', (path: string) => `//./${path}`],
+])(
+  'on Windows, %s that has none of the folders is not looked up, because that would sign in to it',
+  async (_, asNetwork) => {
+    // Another system takes the same path for one of its own disk, and finds the file.
+    const path = asNetwork(join(project, 'plain.txt'))
+    const onWindows = new ReadableFiles({ output: 'C:\\out', inputs: [project], state }, 'win32')
+    expect(await onWindows.pathOf(path)).toBeNull()
+    expect(
+      await new ReadableFiles({ output: 'C:\\out', inputs: [project], state }, 'linux').pathOf(path),
+    ).not.toBeNull()
+    const onItsShare = new ReadableFiles({ output: path, inputs: [project], state }, 'win32')
+    expect(await onItsShare.pathOf(path)).not.toBeNull()
+  },
+)

@@ -1,6 +1,6 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, win32 } from 'node:path'
 import { zeroUsd } from '#contract/money.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
 import { keyFileName } from '#wallet/keys/key-file.ts'
@@ -32,15 +32,30 @@ type Inode = string
  */
 export class ReadableFiles {
   readonly #folders: FileFolders
+  readonly #platform: string
 
-  constructor(folders: FileFolders) {
+  constructor(folders: FileFolders, platform: string = process.platform) {
     this.#folders = folders
+    this.#platform = platform
   }
 
   /** Returns the path without links; null if the file is missing or may not be read. */
   async pathOf(wanted: string): Promise<string | null> {
+    if (!(await this.#isWithinReach(wanted))) return null
     const real = await realpath(wanted).catch(() => null)
     return real !== null && (await this.#mayRead(real)) ? real : null
+  }
+
+  /**
+   * Windows signs in to any host that a path names, which reveals a hash of the user's password, so a path is not even
+   * looked up on a share that has none of the folders.
+   */
+  async #isWithinReach(wanted: string): Promise<boolean> {
+    if (this.#platform !== 'win32' || !isNetworkRoot(rootOnWindows(wanted))) return true
+    const folders = [this.#folders.output, ...this.#folders.inputs]
+    // A folder on a mapped drive is a path on the share without links.
+    const real = await Promise.all(folders.map(folder => realpath(folder).catch(() => folder)))
+    return [...folders, ...real].some(folder => rootOnWindows(folder) === rootOnWindows(wanted))
   }
 
   /**
@@ -113,6 +128,11 @@ async function isDataFolder(folder: string): Promise<boolean> {
   const found = await Promise.all(dataFolderMarks.map(mark => lstat(join(folder, mark)).catch(() => null)))
   return found.some(mark => mark !== null)
 }
+
+const rootOnWindows = (path: string): string => win32.parse(win32.resolve(path)).root.toLowerCase()
+
+/** Of a share, or of a device, which can be another host's too. */
+const isNetworkRoot = (root: string): boolean => root.startsWith('\\\\')
 
 const inodeOf = ({ dev, ino }: BigIntStats): Inode => `${dev}:${ino}`
 
