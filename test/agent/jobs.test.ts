@@ -96,6 +96,30 @@ test('two waits at once save one file', async () => {
   expect(new Set(both.map(({ file }) => file?.path)).size).toBe(1)
 })
 
+test('an answer that arrives once the file is saved does not save it again', async () => {
+  const late = gate()
+  let asked = 0
+  const server = await pretendService({
+    credit: 5,
+    async instead({ path }, response) {
+      if (!path.endsWith('/video/retrieve')) return false
+      if (++asked === 1) await late.passed
+      response.writeHead(200, { 'content-type': 'video/mp4' }).end(video)
+      return true
+    },
+  })
+  onTestFinished(server.close)
+  const agent = await openAgent({ baseUrl: server.baseUrl })
+  onTestFinished(agent.close)
+  const { job } = await agent.video()
+  const first = agent.context().jobs.wait(job.jobId, 10_000)
+  await late.reached
+  const saved = await agent.context().jobs.wait(job.jobId, 10_000)
+  late.open()
+  expect((await first).file).toEqual(saved.file)
+  expect(agent.jobRows.find(job.jobId)?.file).toEqual(saved.file)
+})
+
 test('a file that takes longer than its saving lease is not saved a second time', async () => {
   const slow = gate()
   let asked = 0

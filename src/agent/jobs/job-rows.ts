@@ -262,14 +262,15 @@ export class JobRows {
     this.#run('UPDATE jobs SET delivered = 1 WHERE id = ?', id)
   }
 
-  /** Returns whether the caller may save the file; only one does at a time. */
+  /** Returns whether the caller may save the file: only one does at a time, and none once it is saved. */
   takeSaving(id: string): boolean {
     if (this.#saving.has(id)) return false
     const nowMs = this.#clock.now()
     const isTaken = this.#tables.decide(db => {
-      const row = db.prepare('SELECT saver, saving_until_ms FROM jobs WHERE id = ?').get(id)
-      const saver = row?.saver
-      const isHeld = typeof saver === 'string' && Number(row?.saving_until_ms) > nowMs && isRunning(saver)
+      const row = db.prepare(`SELECT saver, saving_until_ms FROM jobs WHERE id = ? AND state = 'running'`).get(id)
+      if (!row) return false
+      const { saver, saving_until_ms: untilMs } = row
+      const isHeld = typeof saver === 'string' && Number(untilMs) > nowMs && isRunning(saver)
       if (isHeld) return false
       db.prepare('UPDATE jobs SET saver = ?, saving_until_ms = ? WHERE id = ?').run(
         thisProcess(),
