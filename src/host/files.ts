@@ -71,3 +71,17 @@ export const inFile = <Value>(name: string, bytes: Buffer, use: (path: string) =
     await writeFile(path, bytes, { mode: 0o600 })
     return use(path)
   })
+
+/**
+ * Decodes a file that a user wrote. Notepad and PowerShell begin it with a byte order mark, and PowerShell's `>` writes
+ * UTF-16.
+ */
+export function decodedText(bytes: Uint8Array): string {
+  const encoding = utf16Marks.find(([first, second]) => bytes[0] === first && bytes[1] === second)?.[2] ?? 'utf-8'
+  return new TextDecoder(encoding).decode(bytes)
+}
+
+const utf16Marks = [
+  [0xff, 0xfe, 'utf-16le'],
+  [0xfe, 0xff, 'utf-16be'],
+] as const

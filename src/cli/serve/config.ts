@@ -50,8 +50,11 @@ export async function checkWhole(config: Config): Promise<void> {
 /** The text of the file. Throws a `CliError` if it cannot be read. */
 export async function readWhole(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8')
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path))
   } catch (error) {
+    // Otherwise unreadable letters would become part of a name or a path.
+    if (error instanceof TypeError)
+      throw new CliError(`${path} is not written in UTF-8.`, 'Save it as UTF-8 in an editor, then try again.')
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') {
       throw new CliError(

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
+import { decodedText } from '#host/files.ts'
 import { CliError, type CommandIo, integerFlag, wrongUsage } from '../command.ts'
 
 /** For commands with which the user decides: a program that pipes its answer in is not the user. */
@@ -86,7 +87,7 @@ function readDescriptor(descriptor: number): string {
       2,
     )
   }
-  return bytes.toString('utf8', 0, length).split(/\r?\n/)[0] ?? ''
+  return decodedText(bytes.subarray(0, length)).split(/\r?\n/)[0] ?? ''
 }
 
 /** Removes characters with which untrusted text could move the cursor, change colours or hide lines. */
@@ -174,8 +175,8 @@ export async function readPassphraseFile(
     throw new CliError(`Other users can read ${path}.`, `Run \`chmod 600 ${path}\`, then start again.`)
   }
   if (found.size > passphraseBytes) throw new CliError(`${path} is too large for a passphrase.`, 'Name another file.')
-  const text = await readFile(path, 'utf8').catch(() => {
+  const bytes = await readFile(path).catch(() => {
     throw new CliError(`You may not read ${path}.`, 'Make your user its owner, with mode 600, then start again.')
   })
-  return text.split(/\r?\n/)[0] ?? null
+  return decodedText(bytes).split(/\r?\n/)[0] ?? null
 }

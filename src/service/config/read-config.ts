@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import type { z } from 'zod'
 import { describeIssues } from '#contract/errors/issues.ts'
 import { nearNames } from '#contract/near-names.ts'
+import { decodedText } from '#host/files.ts'
 import { paymentOptionsOf } from '#payments/rails/rails.ts'
 import { Catalogue } from '../models/catalogue.ts'
 import type { Model } from '../models/model.ts'
@@ -240,7 +241,7 @@ function valueOfVariable(name: string, environment: Environment): { value: strin
   if (!file) return { sentence: `The variable ${name} is not set (nor ${name}_FILE).` }
   try {
     if (statSync(file).size > valueFileBytes) return { sentence: `The file that ${name}_FILE names is too large.` }
-    const text = readFileSync(file, 'utf8').trim()
+    const text = decodedText(readFileSync(file)).trim()
     return text ? { value: text } : { sentence: `The file that ${name}_FILE names is empty.` }
   } catch {
     return { sentence: `The file that ${name}_FILE names cannot be read.` }

@@ -313,6 +313,8 @@ test('a variable may come from a file, which is read anew each time', async () =
   expect(read()).toBe('first')
   await writeFile(file, 'second\n')
   expect(read()).toBe('second')
+  await writeFile(file, '\uFEFFof PowerShell\r\n', 'utf16le')
+  expect(read()).toBe('of PowerShell')
   await rm(file)
   expect(read).toThrow(ConfigRefused)
 })
