@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { asTyped, ownCommand } from '#agent/words/typed-commands.ts'
+import { asTyped, inShell, ownCommand } from '#agent/words/typed-commands.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'farebox-own command-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -62,6 +62,33 @@ describe('the command of this installation', { tags: ['posix'] }, () => {
       `node ${resolve(import.meta.dirname, '../../bin/farebox.mjs')}`,
     )
   })
+})
+
+/** As npm installs a package globally on Windows. */
+function installedByNpm(name: string): { path: string; launcher: string } {
+  const launcher = installation(`${name}/node_modules/farebox`)
+  const path = join(folder, name)
+  writeFileSync(join(path, 'farebox.cmd'), '')
+  writeFileSync(join(path, 'node.exe'), '')
+  return { path, launcher }
+}
+
+test("on Windows, npm's script is the command of the package beside it, and of no other", () => {
+  const { path, launcher } = installedByNpm('npm')
+  const running = { env: { PATH: path }, execPath: node, platform: 'win32' } as const
+  expect(ownCommand(running, launcher)).toBe('farebox')
+  expect(ownCommand(running, stranger)).toBe(`node "${stranger}"`)
+})
+
+test.each([
+  ['C:\\farebox\\data', 'C:\\farebox\\data'],
+  ['C:\\Ann M\\data', '"C:\\Ann M\\data"'],
+  ['C:\\Ann M\\', '"C:\\Ann M\\\\"'],
+  ['{"a":"b c"}', '"{\\"a\\":\\"b c\\"}"'],
+  ['{"a":"b\\\\c"}', '"{\\"a\\":\\"b\\\\c\\"}"'],
+  ['a\\" b', '"a\\\\\\" b"'],
+])('on Windows, %j is typed as %j', (word, typed) => {
+  expect(inShell(word, 'win32')).toBe(typed)
 })
 
 const usual = join(homedir(), '.farebox')

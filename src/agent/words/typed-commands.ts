@@ -52,7 +52,9 @@ type Running = Pick<NodeJS.Process, 'env' | 'execPath' | 'platform'>
  * and npx would run any package with that name.
  */
 export function ownCommand(running: Running = process, launcher = ownLauncher()): string {
-  if (launcher === null || isOurs(programIn(running, 'farebox'), launcher)) return 'farebox'
+  if (launcher === null) return 'farebox'
+  const found = programIn(running, 'farebox')
+  if (isOurs(found, launcher) || isOurs(startedByNpm(found), launcher)) return 'farebox'
   return `${nodeCommand(running, launcher)} ${inShell(launcher, running.platform)}`
 }
 
@@ -62,7 +64,10 @@ export function inShell(word: string, platform: NodeJS.Platform = process.platfo
 }
 
 export const quoted = (word: string, platform: NodeJS.Platform = process.platform): string =>
-  platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
+  platform === 'win32'
+    ? // A program takes only backslashes before a quote for escapes.
+      `"${word.replaceAll(/\\+(?="|$)/g, '$&$&').replaceAll('"', '\\"')}"`
+    : `'${word.replaceAll("'", `'\\''`)}'`
 
 /** Folders between a module and its package's root, in the sources or in the bundle. */
 const mostFolders = 5
@@ -96,6 +101,10 @@ function programIn({ env, platform }: Omit<Running, 'execPath'>, name: string): 
   const paths = folders.flatMap(folder => names.map(each => join(folder, each)))
   return paths.find(path => existsSync(path)) ?? null
 }
+
+/** Where Windows has no links, npm writes a script beside its folder of packages. */
+const startedByNpm = (script: string | null): string | null =>
+  script?.endsWith('.cmd') ? join(dirname(script), 'node_modules', 'farebox', 'bin', 'farebox.mjs') : null
 
 function isOurs(path: string | null, ours: string): boolean {
   try {
