@@ -365,3 +365,29 @@ test.each([
   expect(await run([name, '--yes'], { [variable]: folder })).toMatchObject({ code: 0 })
   expect(existsSync(join(folder, file))).toBe(true)
 })
+
+const packages = 'C:\\Users\\me\\AppData\\Local\\Packages'
+const claude = assistantClients.find(({ name }) => name === 'claude-desktop')
+
+test.each([
+  ['without one', [], []],
+  ['beside others', ['Claude_abc123', 'Claudette_x', 'Microsoft.Paint_8wekyb3d8bbwe'], ['Claude_abc123']],
+])('a packaged Claude Desktop on Windows has its settings in its package: %s', (_, names, ours) => {
+  const namesIn = (folder: string) => (folder === packages ? names : [])
+  const files = claude?.files({ ...windows, namesIn })
+  const inPackage = ours.map(name => `${packages}\\${name}\\LocalCache\\Roaming\\Claude\\claude_desktop_config.json`)
+  expect([...new Set(files)]).toEqual([...inPackage, 'D:\\Roaming\\Claude\\claude_desktop_config.json'])
+  const found = claude?.signs({ ...windows, namesIn }).folders
+  expect(found).toHaveLength(ours.length + 1)
+  expect(claude?.files({ ...mac, namesIn })[0]).toContain('/Library/')
+})
+
+test('where Windows has no packages, the usual file is used', () => {
+  const env = { USERPROFILE: 'C:\\Users\\me', LOCALAPPDATA: 'L:\\' }
+  const namesIn = () => {
+    throw Object.assign(new Error('no such folder'), { code: 'ENOENT' })
+  }
+  expect(claude?.files({ platform: 'win32', env, namesIn })[0]).toBe(
+    'C:\\Users\\me\\AppData\\Roaming\\Claude\\claude_desktop_config.json',
+  )
+})

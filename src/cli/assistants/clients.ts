@@ -1,5 +1,5 @@
 import { notWrittenIn } from '#agent/settings/settings.ts'
-import { atHome, belowVariable, inAppFolder, inXdgFolder, type Machine } from './machine.ts'
+import { atHome, belowVariable, inAppFolder, inPackageFolders, inXdgFolder, type Machine } from './machine.ts'
 
 /** How a client starts the server, without any secret. */
 export interface StartCommand {
@@ -82,9 +82,18 @@ export const assistantClients: readonly AssistantClient[] = [
     name: 'claude-desktop',
     title: 'Claude Desktop',
     format: 'JSON',
-    files: machine => [inAppFolder(machine, 'Claude', 'claude_desktop_config.json')],
+    files: machine => {
+      const name = ['Claude', 'claude_desktop_config.json']
+      const usual = inAppFolder(machine, ...name)
+      // The installer for Windows installs a package, which reads the usual file only until it has one of its own.
+      const [packaged = usual, ...others] = inPackageFolders(machine, 'Claude_', ...name)
+      return [packaged, ...others, usual]
+    },
     keys: ['mcpServers', 'farebox'],
-    signs: machine => ({ folders: [inAppFolder(machine, 'Claude')], program: null }),
+    signs: machine => ({
+      folders: [...inPackageFolders(machine, 'Claude_'), inAppFolder(machine, 'Claude')],
+      program: null,
+    }),
     entry: plain,
     apiKey: null,
     afterwards: 'Quit Claude Desktop and start it again.',

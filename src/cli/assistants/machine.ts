@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type PlatformPath, posix, win32 } from 'node:path'
 
@@ -6,6 +6,8 @@ import { type PlatformPath, posix, win32 } from 'node:path'
 export interface Machine {
   platform: NodeJS.Platform
   env: Readonly<Record<string, string | undefined>>
+  /** Lists a folder; asks the file system by default. */
+  namesIn?: (folder: string) => readonly string[]
 }
 
 const pathsOf = ({ platform }: Machine): PlatformPath => (platform === 'win32' ? win32 : posix)
@@ -31,6 +33,18 @@ export function inAppFolder(machine: Machine, ...names: string[]): string {
   if (machine.platform === 'win32') return belowVariable(machine, 'APPDATA', ['AppData', 'Roaming'], ...names)
   if (machine.platform === 'darwin') return atHome(machine, 'Library', 'Application Support', ...names)
   return inXdgFolder(machine, ...names)
+}
+
+/** Returns a path in the settings folder of each packaged program (MSIX) of that name, which it has in place of APPDATA. */
+export function inPackageFolders(machine: Machine, prefix: string, ...names: string[]): string[] {
+  if (machine.platform !== 'win32') return []
+  const packages = belowVariable(machine, 'LOCALAPPDATA', ['AppData', 'Local'], 'Packages')
+  try {
+    const found = (machine.namesIn ?? readdirSync)(packages).filter(name => name.startsWith(prefix))
+    return found.map(name => win32.join(packages, name, 'LocalCache', 'Roaming', ...names))
+  } catch {
+    return []
+  }
 }
 
 /** Returns a path in `~/.config`, which some clients use on every system. */
