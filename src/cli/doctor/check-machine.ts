@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { homedir } from 'node:os'
+import { dirname, join, win32 } from 'node:path'
 import { asClause } from '#contract/errors/as-clause.ts'
 import { isInstalled } from '#host/packages.ts'
 import type { ConfigFile } from '#service/config/config-schema.ts'
@@ -111,7 +112,10 @@ const fewFreeBytes = 1024 ** 3
 const others = 0o077
 
 /** Checks whether only this user can read the secrets in the service's folder, and whether there is room. */
-export async function checkData({ root, secret, admin, database }: DataFolder): Promise<Finding[]> {
+export async function checkData(
+  { root, secret, admin, database }: DataFolder,
+  platform: string = process.platform,
+): Promise<Finding[]> {
   const check = 'data folder'
   const there = await stat(root).catch(() => null)
   if (!there) {
@@ -123,16 +127,9 @@ export async function checkData({ root, secret, admin, database }: DataFolder): 
   if (!there.isDirectory()) return [broken(check, `${root} is a file.`, 'Move it away, or set `data`.')]
   if (!(await mayWrite(root)))
     return [broken(check, `This user may not write to ${root}.`, 'Give it write access, or set `data`.')]
-  const open = await openToOthers([secret, admin, database])
   const { bavail, bsize } = await statfs(root)
   return [
-    open.length
-      ? broken(
-          check,
-          `Other users of this machine can read ${open.join(', ')}.`,
-          `Run \`chmod 600 ${open.join(' ')}\`.`,
-        )
-      : ok(check, `${root} is readable only by this user.`),
+    await privacyOf(check, root, [secret, admin, database], platform),
     ...(bavail * bsize < fewFreeBytes
       ? [
           note(
@@ -146,7 +143,7 @@ export async function checkData({ root, secret, admin, database }: DataFolder): 
 }
 
 /** Checks whether an assistant's wallet folder is private to its owner. Nothing in it is read. */
-export async function checkWalletFolder(folder: string): Promise<Finding[]> {
+export async function checkWalletFolder(folder: string, platform: string = process.platform): Promise<Finding[]> {
   const check = 'wallet'
   if (!(await stat(folder).catch(() => null)))
     return [
@@ -158,12 +155,26 @@ export async function checkWalletFolder(folder: string): Promise<Finding[]> {
     ]
   const { secretFileNames } = await import('#agent/media/readable-files.ts')
   const files = secretFileNames.map(name => join(folder, name))
+  return [await privacyOf(check, folder, files, platform)]
+}
+
+/** Whether other users can read a folder's files. Windows has no mode: there, the place of the folder decides. */
+async function privacyOf(check: string, folder: string, files: readonly string[], platform: string): Promise<Finding> {
+  if (platform === 'win32') {
+    const below = win32.relative(homedir(), folder)
+    const isInProfile = !below.startsWith('..') && !win32.isAbsolute(below)
+    return isInProfile
+      ? ok(check, `${folder} is in your user profile, which other users cannot read.`)
+      : note(
+          check,
+          `${folder} is outside your user profile, so other users of this machine may be able to read it.`,
+          'Move it into your user profile, or allow only your user in its permissions.',
+        )
+  }
   const open = await openToOthers(files)
-  if (open.length)
-    return [
-      broken(check, `Other users of this machine can read ${open.join(', ')}.`, `Run \`chmod 600 ${open.join(' ')}\`.`),
-    ]
-  return [ok(check, `The files in ${folder} are readable only by this user.`)]
+  return open.length
+    ? broken(check, `Other users of this machine can read ${open.join(', ')}.`, `Run \`chmod 600 ${open.join(' ')}\`.`)
+    : ok(check, `The files in ${folder} are readable only by this user.`)
 }
 
 /** Whether this user may write in a folder, or create it if missing. */
@@ -174,9 +185,7 @@ export async function mayBeMade(path: string): Promise<boolean> {
   return parent !== path && mayBeMade(parent)
 }
 
-/** Windows has no such bits. */
 async function openToOthers(paths: readonly string[]): Promise<string[]> {
-  if (process.platform === 'win32') return []
   const open: string[] = []
   for (const path of paths) {
     const found = await stat(path).catch(() => null)
