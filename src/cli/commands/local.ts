@@ -2,6 +2,7 @@ import { displayUsd, formatUsd, microUsd, parseUsd } from '#contract/money.ts'
 import { byWord, CliError, type Command, type CommandIo, parseArguments, wrongUsage, wrongValue } from '../command.ts'
 import { dataFolder, defaultDataFolder } from '../data/data-folder.ts'
 import { runningService } from '../data/service-admin.ts'
+import { settingLines } from '../show/shell-settings.ts'
 
 const name = 'farebox local'
 
@@ -11,7 +12,8 @@ const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR] [--json]
 
 fund sends test USDC to an address, EVM (0x…) or Solana (base58), on the local chains of a running \`farebox up\`. It has
 no value elsewhere. stake stakes test tokens for an EVM address; each token gives the wallet 1 USD of credit a day at
-that service, starting within a minute. env prints the settings for the test wallet, for a shell: eval "$(farebox local env)".
+that service, starting within a minute. env prints the settings for the test wallet, for a shell: eval "$(farebox local env)",
+or in PowerShell: farebox local env | Invoke-Expression.
 
   --usd N      amount, for example 25
   --tokens N   number of tokens, for example 2
@@ -48,8 +50,8 @@ async function env(args: readonly string[], io: CommandIo): Promise<number> {
     io.output.printJson(variables)
     return 0
   }
-  for (const variable of otherKeys.filter(name => !Object.hasOwn(variables, name))) io.output.print(`unset ${variable}`)
-  for (const [variable, value] of Object.entries(variables)) io.output.print(`export ${variable}=${quoted(value)}`)
+  const unset = otherKeys.filter(name => !Object.hasOwn(variables, name))
+  for (const line of settingLines(variables, unset, io.env)) io.output.print(line)
   return 0
 }
 
@@ -79,9 +81,6 @@ const rails: Readonly<Record<string, (root: string) => Promise<Record<string, st
     }
   },
 }
-
-/** Quotes a text for a POSIX shell. */
-const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
 async function stake(args: readonly string[], io: CommandIo): Promise<number> {
   const { values, positionals } = parseArguments(args, {

@@ -106,8 +106,9 @@ export async function sayServing(
   output: Output,
   installedIn: string | null = null,
 ): Promise<string[]> {
-  const [{ ownCommand }, { tableLines }] = await Promise.all([
+  const [{ ownCommand }, { runLinesOf }, { tableLines }] = await Promise.all([
     import('#agent/words/typed-commands.ts'),
+    import('../show/shell-settings.ts'),
     import('../show/table.ts'),
   ])
   const farebox = ownCommand()
@@ -138,7 +139,7 @@ export async function sayServing(
     '  # give the test wallet 2 USD of credit a day, spent before its USDC; answers show it as x-service-balance-diem',
     `  ${farebox} local stake ${wallet.address} --tokens 2 ${data}`,
     '  # set up your shell, so that your code and `farebox proxy` pay from the test wallet',
-    `  eval "$(${farebox} local env ${data})"`,
+    `  ${runLinesOf(`${farebox} local env ${data}`)}`,
     '  # open the operators’ console in your browser: customers, charges, jobs',
     `  ${farebox} console ${data}`,
     '  # audit the ledger',
