@@ -180,3 +180,12 @@ test.each([
 ])('where %s there is no Solana chain, and one sentence says so', (_what, resolve, sentence) => {
   expect(solanaProblem(resolve, 'sunos', 'sparc')).toMatch(sentence)
 })
+
+test('on Windows, no sentence says to install what does not exist', () => {
+  const resolve = () => {
+    throw new Error('not found')
+  }
+  expect(solanaProblem(resolve, 'win32', 'x64')).toBe(
+    'litesvm has no package for Windows, so there is no local Solana chain.',
+  )
+})

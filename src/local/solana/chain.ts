@@ -114,6 +114,7 @@ export function solanaProblem(
   try {
     litesvm = resolve('litesvm', import.meta.url)
   } catch {
+    if (platform === 'win32') return 'litesvm has no package for Windows, so there is no local Solana chain.'
     return 'The package litesvm is not installed, so there is no local Solana chain; install it with npm install litesvm.'
   }
   const names = [
