@@ -244,10 +244,17 @@ export const mayServe = ({ root, admin }: DataFolder, { pid, url }: AdminRecord)
     `If process ${pid} is farebox, stop it. If it is another program, remove ${admin}. Then try again.`,
   )
 
-export const folderInUse = ({ root }: DataFolder, running: AdminRecord | null): CliError =>
-  new CliError(
+export function folderInUse(
+  { root }: DataFolder,
+  running: AdminRecord | null,
+  platform: string = process.platform,
+): CliError {
+  // Windows has no signal that asks a process to stop.
+  const how = platform === 'win32' ? ' with Ctrl-C in its terminal' : running ? ` with \`kill ${running.pid}\`` : ''
+  return new CliError(
     running
       ? `farebox already serves the folder ${root} at ${running.url} (process ${running.pid}).`
       : `Another farebox process is using the folder ${root}.`,
-    `Stop it${running ? ` with \`kill ${running.pid}\`` : ''}, or choose another folder with \`--data\`.`,
+    `Stop it${how}, or choose another folder with \`--data\`.`,
   )
+}
