@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs'
-import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { mkdtemp, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const ownerOnlyFolder = 0o700
 
@@ -51,6 +52,48 @@ async function sync(path: string, flags: string): Promise<void> {
   await handle.sync().finally(() => handle.close())
 }
 
+/** On Windows, a virus scanner, an indexer or a reader holds a file for some milliseconds; in total we wait half a second. */
+const renaming = { attempts: 10, pauseMs: 10 }
+
+const mayRetry = (error: unknown, attempt: number, platform: string): boolean =>
+  platform === 'win32' &&
+  attempt < renaming.attempts &&
+  ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')
+
+/** Renames a file, and replaces an existing one. Retried where another process may hold one of them. */
+export async function renameFile(
+  from: string,
+  to: string,
+  { platform = process.platform as string, move = rename } = {},
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await move(from, to)
+    } catch (error) {
+      if (!mayRetry(error, attempt, platform)) throw error
+      await sleep(attempt * renaming.pauseMs)
+    }
+  }
+}
+
+/** `renameFile` for code that cannot wait in another way. */
+export function renameFileSync(
+  from: string,
+  to: string,
+  { platform = process.platform as string, move = renameSync } = {},
+): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  for (let attempt = 1; ; attempt++) {
+    try {
+      move(from, to)
+      return
+    } catch (error) {
+      if (!mayRetry(error, attempt, platform)) throw error
+      Atomics.wait(pause, 0, 0, attempt * renaming.pauseMs)
+    }
+  }
+}
+
 /**
  * Creates a private temporary folder for the duration of `use`; `name` says what it was for if a crash leaves it
  * behind.
@@ -60,7 +103,7 @@ export async function inFolder<Value>(name: string, use: (folder: string) => Pro
   try {
     return await use(folder)
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: renaming.attempts })
   }
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { access, copyFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
+import { makeFolder, renameFile, syncFile, syncFolder } from '#host/files.ts'
 import type { JobState } from '#ledger/store/units.ts'
 
 /** Stores finished media. The service chooses every name, so callers' text never becomes a path. */
@@ -105,7 +105,7 @@ export class FolderMediaStore implements MediaStore {
     await makeFolder(this.#folder)
     // Once this file exists, the job is reported as finished and its input is deleted.
     await syncFile(path)
-    await rename(path, target).catch(error => copyAcross(error, path, target))
+    await renameFile(path, target).catch(error => copyAcross(error, path, target))
     await syncFolder(this.#folder)
     return { bytes: (await stat(target)).size }
   }
@@ -185,6 +185,6 @@ async function copyAcross(error: unknown, path: string, target: string): Promise
   const part = `${target}.part`
   await copyFile(path, part)
   await syncFile(part)
-  await rename(part, target)
+  await renameFile(part, target)
   await rm(path, { force: true })
 }

@@ -68,8 +68,32 @@ export function writeNewPrivateFile(folder: string, name: string, text: string):
 /** Writes a file atomically, synced with its folder, and replaces an existing one. */
 export function replacePrivateFile(folder: string, name: string, text: string): void {
   ensurePrivateFolder(folder)
-  renameSync(freshFile(folder, name, text), join(folder, name))
+  takePlace(freshFile(folder, name, text), join(folder, name))
   syncFolder(folder)
+}
+
+/** On Windows, a virus scanner or a reader holds a file for some milliseconds; in total we wait half a second. */
+const replacing = { attempts: 10, pauseMs: 10 }
+
+/** Renames a file, and removes it if the other one cannot be replaced. */
+export function takePlace(
+  fresh: string,
+  path: string,
+  { platform = process.platform as string, move = renameSync } = {},
+): void {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      move(fresh, path)
+      return
+    } catch (error) {
+      const isHeld = ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')
+      if (platform !== 'win32' || !isHeld || attempt === replacing.attempts) {
+        unlinkSync(fresh)
+        throw error
+      }
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, attempt * replacing.pauseMs)
+    }
+  }
 }
 
 /** Under a temporary name, so that half of it is never read. */

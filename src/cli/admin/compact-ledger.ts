@@ -1,10 +1,10 @@
 import { createWriteStream } from 'node:fs'
-import { rename, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
+import { makeFolder, renameFile, syncFile, syncFolder } from '#host/files.ts'
 import type { AuditReport } from '#ledger/audit/audit.ts'
 import type { CompactedMonth } from '#ledger/compact/compact-ledger.ts'
 import type { FoldingStore } from '#ledger/store/entry-fold.ts'
@@ -146,7 +146,7 @@ async function archiveMonth(ledger: LedgerPlace, { fromMs, toMs }: CompactedMont
     await reader.close()
   }
   await syncFile(part)
-  await rename(part, file)
+  await renameFile(part, file)
   await syncFolder(dirname(file))
 }
 

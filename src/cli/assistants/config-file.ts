@@ -11,13 +11,12 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { createFolders } from '#host/files.ts'
+import { createFolders, renameFileSync } from '#host/files.ts'
 import { CliError, fileFailure } from '../command.ts'
 
 /** A client's configuration as it was read. */
@@ -116,7 +115,7 @@ export function writeConfig(file: ConfigFile, text: string): void {
     writeSynced(fresh, text)
     if (file.text !== null) keepRights(file.target, fresh)
     requireUnchanged(file)
-    renameSync(fresh, file.target)
+    renameFileSync(fresh, file.target)
   } catch (error) {
     throw unwritten(error, file)
   } finally {

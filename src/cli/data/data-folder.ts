@@ -1,6 +1,6 @@
-import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { makeFolder, syncFile, syncFolder } from '#host/files.ts'
+import { makeFolder, renameFile, syncFile, syncFolder } from '#host/files.ts'
 
 /** The layout of the data folder of `farebox up`. */
 export interface DataFolder {
@@ -45,7 +45,7 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   await writeFile(part, text, { mode: 0o600 })
   await chmod(part, 0o600)
   await syncFile(part)
-  await rename(part, path)
+  await renameFile(part, path)
   await syncFolder(dirname(path))
 }
 

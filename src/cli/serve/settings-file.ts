@@ -1,9 +1,9 @@
-import { chmod, chown, copyFile, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { lowered } from '#contract/errors/as-clause.ts'
 import { minuteMs } from '#contract/time.ts'
 import { oneAtATime } from '#host/async.ts'
-import { syncFile, syncFolder } from '#host/files.ts'
+import { renameFile, syncFile, syncFolder } from '#host/files.ts'
 import type { SettingsFile, SettingsOrder } from '#operator/console/settings-file.ts'
 import { OperatorRefused, refuse } from '#operator/operator-refused.ts'
 import type { SettingsView } from '#pages/console/settings-wire.ts'
@@ -170,7 +170,7 @@ async function exchange(target: string, fresh: string, sure: () => Promise<void>
   await copyFile(target, `${target}.bak`)
   await keepRights(target, `${target}.bak`)
   await sure()
-  await rename(fresh, target)
+  await renameFile(fresh, target)
   await syncFolder(dirname(target))
 }
 

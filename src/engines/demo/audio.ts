@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { renameFile } from '#host/files.ts'
 import { audioLength, encodableFormats, encodeAudio, pcmRate } from '../audio/audio-codec.ts'
 import { longestRecordingSeconds, type PcmAudio } from '../audio/recording.ts'
 import { carriesOnly, type MusicChoice, type SpeechChoice, type TranscriptionChoice } from '../ports/engine.ts'
@@ -59,7 +60,7 @@ export class DemoMusic implements MusicEngine {
       await mkdir(this.#workFolder, { recursive: true, mode: 0o700 })
       const part = `${path}.${randomBytes(4).toString('hex')}.part`
       await writeFile(part, bytes, { mode: 0o600, flush: true })
-      await rename(part, path)
+      await renameFile(part, path)
     }
     return { state: 'completed', path, mimeType }
   }

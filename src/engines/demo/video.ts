@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { renameFile } from '#host/files.ts'
 import { FfmpegMissing, videoEncoders } from '#host/media/ffmpeg.ts'
 import type { RunMediaTask } from '#host/media/media-workers.ts'
 import { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
@@ -130,7 +131,7 @@ export class DemoVideo implements VideoEngine {
         : drawnVideo(await prepare(folder, outputPath, request))
       await encode(run, work)
       await settle(outputPath)
-      await rename(outputPath, this.#pathOf(jobId))
+      await renameFile(outputPath, this.#pathOf(jobId))
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

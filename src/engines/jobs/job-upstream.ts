@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Agent, type Dispatcher, FormData, request as send } from 'undici'
 import { isObject } from '#contract/wire/json.ts'
 import { headBytes, type SniffedType, sniffType } from '#contract/wire/media-type.ts'
+import { renameFile } from '#host/files.ts'
 import { bytesWithin, unreachable } from '#host/network.ts'
 import { readObject } from '../http/read-answer.ts'
 import { authorization, urlOf } from '../http/upstream.ts'
@@ -149,7 +150,7 @@ export class JobUpstream {
       const kind = type === null ? undefined : this.#files[type]
       if (!kind) return { state: 'failed', reason: `The engine made no ${this.#fileWord}.` }
       const path = this.#pathOf(jobId, kind.extension)
-      await rename(part, path)
+      await renameFile(part, path)
       return { state: 'completed', path, mimeType: kind.mimeType }
     } finally {
       await rm(part, { force: true })
