@@ -52,7 +52,8 @@ function useBundledZod() {
 
 /** A launcher that was killed could pass no signal on, but its channel closes; it is the same as being told to stop. */
 function endWithLauncher() {
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  // On Windows, a signal to oneself ends the process at once, and runs no listener.
+  process.once('disconnect', () => process.emit('SIGTERM', 'SIGTERM') || process.kill(process.pid, 'SIGTERM'))
   // The channel alone must not keep a command alive that is done.
   process.channel?.unref()
 }
@@ -68,14 +69,15 @@ async function handOver() {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, FAREBOX_HANDED_OVER: '1' },
   })
-  // Windows tells both processes of Ctrl-C, and knows no signal that would let the child stop in order.
+  // Windows tells both processes of Ctrl-C and Ctrl-Break, and knows no signal that would let the child stop in order.
   const passOn = process.platform === 'win32' ? () => {} : signal => child.kill(signal)
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, passOn)
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGBREAK']
+  for (const signal of signals) process.on(signal, passOn)
   child.on('error', error => {
     fail(`farebox could not start ${pinned} (${error.message}). Run npm ci again.`)
   })
   child.on('exit', (code, signal) => {
-    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(name, passOn)
+    for (const name of signals) process.removeListener(name, passOn)
     if (signal) process.kill(process.pid, signal)
     else process.exitCode = code ?? 1
   })

@@ -107,6 +107,17 @@ test('a launcher that is killed takes the command with it, which still stops cle
   expect(child.signalCode).toBe('SIGKILL')
 })
 
+test('it does so where a signal to oneself ends the process at once, as on Windows', async () => {
+  checkout()
+  pinned()
+  const preload = join(house, 'windows.mjs')
+  writeFileSync(preload, `if (process.env.FAREBOX_HANDED_OVER) process.kill = () => process.exit(1)\n`)
+  const env = { ...process.env, NODE_OPTIONS: `--import ${preload}` }
+  const child = spawn(process.execPath, [...asNode(), join(house, 'bin/farebox.mjs'), 'wait'], { env })
+  child.stdout.once('data', () => child.kill('SIGKILL'))
+  expect((await ended(child)).stdout.match(/stopping/g)).toHaveLength(1)
+})
+
 test('a command behind the old Node that nothing keeps alive ends by itself', async () => {
   checkout()
   pinned()
