@@ -29,8 +29,9 @@ function notesOfProcesses(count: number, time: VirtualTime): SharedNotes[] {
   closing.push(() => rmSync(folder, { recursive: true }))
   return Array.from({ length: count }, () => {
     const state = openState(folder)
-    closing.push(() => state.close())
-    return machineNotes(state, time)
+    const notes = machineNotes(state, time)
+    closing.push(() => state.close(), notes.close)
+    return notes
   })
 }
 
