@@ -6,12 +6,12 @@ import { expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 
-const documents = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.*'], { cwd: root }).filter(
-  path => path !== 'CHANGELOG.md',
-)
-const sources = globSync(['src/**/*.ts', 'tools/*.ts', 'prompts/*.ts', 'resources/*.ts', 'scripts/**/*.ts'], {
-  cwd: root,
-})
+/** With slashes on Windows too. */
+const filesIn = (...patterns: string[]): string[] =>
+  globSync(patterns, { cwd: root }).map(path => path.replaceAll('\\', '/'))
+
+const documents = filesIn('*.md', 'docs/**/*.md', 'examples/**/*.*').filter(path => path !== 'CHANGELOG.md')
+const sources = filesIn('src/**/*.ts', 'tools/*.ts', 'prompts/*.ts', 'resources/*.ts', 'scripts/**/*.ts')
 
 test('nothing tells to run whatever npm has under that name', () => {
   expect(documents.length).toBeGreaterThan(15)
