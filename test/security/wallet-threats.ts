@@ -88,6 +88,7 @@ export const walletThreats: readonly Threat[] = [
         'data/chain/keys.json is not read in an output folder that is the project',
         'a hard link to .farebox/agent/wallet.json is not read',
         'a folder that is swapped for a link to secrets between the check and the opening is not read',
+        'on Windows, a share that has none of the folders is not looked up, because that would sign in to it',
         'a text that is saved as "../../wallet.json" replaces no file that is there',
       ),
       shown(
