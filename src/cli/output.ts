@@ -43,7 +43,8 @@ const usualColumns = 80
 /** The process's own streams. A reader that has left (`farebox … | head`) is not a failure. */
 export function processOutput(): Output {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
+    // The second is what Windows reports for a write that had begun.
+    if (error.code === 'EPIPE' || error.code === 'EOF') process.exit(0)
     throw error
   })
   return createOutput(process.stdout, process.stderr)
