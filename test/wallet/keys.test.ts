@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { format, inspect } from 'node:util'
 import { verifyMessage } from 'viem'
@@ -18,6 +18,7 @@ import { keyFromHex, solanaKeyFrom } from '#wallet/keys/keys.ts'
 import { localKey } from '#wallet/keys/local-key-file.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
+import { hasMode } from '../has-mode.ts'
 import { fakeService, order, sampleWallet, secret, temporaryFolder } from './sample-wallet.ts'
 
 const passphrase = canaryPassphrase
@@ -25,8 +26,8 @@ const passphrase = canaryPassphrase
 test('an encrypted key opens with its passphrase alone, and tells its address without', async () => {
   const folder = join(temporaryFolder(), 'deep')
   const { address, solanaAddress, path } = await createKeyFile(folder, passphrase)
-  expect(statSync(folder).mode & 0o777).toBe(0o700)
-  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(hasMode(folder, 0o700)).toBe(true)
+  expect(hasMode(path, 0o600)).toBe(true)
   expect(keyFileAddresses(folder)).toEqual([address, solanaAddress])
   expect((await unlockKeyFile(folder, passphrase))?.map(key => key.address)).toEqual([address, solanaAddress])
   await expect(unlockKeyFile(folder, 'wrong horse battery')).rejects.toThrow(/passphrase is wrong/)
@@ -68,7 +69,7 @@ test('what is exported makes the same keys', async () => {
   expect(await exportKeyFile(temporaryFolder(), passphrase)).toBe(null)
 })
 
-test('a key that other users can read is refused', async () => {
+test('a key that other users can read is refused', { tags: ['posix'] }, async () => {
   const folder = temporaryFolder()
   const { path } = await createKeyFile(folder, passphrase)
   chmodSync(path, 0o640)
@@ -117,7 +118,7 @@ test('a plain key is for local chains alone, and stays the same', async () => {
   await expect(localKey(folder, { isLocal: false })).rejects.toThrow(/a local chain on this machine/)
   const key = await localKey(folder, { isLocal: true })
   expect((await localKey(folder, { isLocal: true })).address).toBe(key.address)
-  expect(statSync(join(folder, 'local-wallet.json')).mode & 0o777).toBe(0o600)
+  expect(hasMode(join(folder, 'local-wallet.json'), 0o600)).toBe(true)
 })
 
 test.each(['', 'zz', `${secret}00`, secret.slice(2), '0'.repeat(64), 'f'.repeat(64), `x${secret}`])(

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,6 +8,7 @@ import { thisMachine } from '#wallet/ids.ts'
 import { NeedsApproval } from '#wallet/terms/approval.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import type { Wallet } from '#wallet/wallet.ts'
+import { hasMode } from '../has-mode.ts'
 import {
   attacker,
   type Behaviour,
@@ -49,7 +50,7 @@ test('after a 402 five dollars are signed once, and the receipt says what came o
     { id: paid.receiptId, state: 'confirmed', purpose: 'a chat', payTo },
   ])
   expect(await wallet.status()).toMatchObject({ spentDayMicroUsd: usd(5), leftMicroUsd: usd(5), openPayments: [] })
-  expect(statSync(join(folder, 'agent.db')).mode & 0o777).toBe(0o600)
+  expect(hasMode(join(folder, 'agent.db'), 0o600)).toBe(true)
   expect(payloadsIn(folder)).toEqual([null])
   dispose()
 })
