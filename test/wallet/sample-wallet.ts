@@ -10,7 +10,7 @@ import { noNode } from '#wallet/limits.ts'
 import type { Send, Sent } from '#wallet/payment/send-payment.ts'
 import { type PolicySettings, readPolicy } from '#wallet/rules/policy.ts'
 import type { Order } from '#wallet/terms/order.ts'
-import { openWallet, type WalletOptions } from '#wallet/wallet.ts'
+import { openWallet, type Wallet, type WalletOptions } from '#wallet/wallet.ts'
 import { canaryEvmKey } from '../canary/canaries.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
@@ -104,8 +104,9 @@ export async function sampleWallet(settings: Partial<PolicySettings> = {}, optio
   const folder = options.dataFolder ?? temporaryFolder()
   const clock = fakeClock()
   const pauses: number[] = []
-  const open = async () =>
-    openWallet({
+  const opened: Wallet[] = []
+  const open = async () => {
+    const wallet = openWallet({
       key: await keyFromHex(secret),
       policy: policy(settings),
       dataFolder: folder,
@@ -119,6 +120,9 @@ export async function sampleWallet(settings: Partial<PolicySettings> = {}, optio
       },
       ...options,
     })
+    opened.push(wallet)
+    return wallet
+  }
   const wallet = await open()
   return {
     wallet,
@@ -126,8 +130,9 @@ export async function sampleWallet(settings: Partial<PolicySettings> = {}, optio
     clock,
     pauses,
     open,
-    dispose() {
-      wallet.close()
+    /** Windows removes no file that is open. */
+    async dispose() {
+      for (const each of opened) await each.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }
