@@ -98,7 +98,7 @@ const withoutNames = (text: string): string =>
   text
     .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:…')
     .replaceAll(/ask_[a-z0-9]+/g, 'ask_…')
-    .replaceAll(/ --data '[^']*'/g, " --data '…'")
+    .replaceAll(/ --data (?:'[^']*'|"[^"]*")/g, " --data '…'")
 
 const withoutFrames = (text: string): string => text.replaceAll(/^<<< [\s\S]*?^>>> end of .*$/gm, '')
 
