@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { microUsd, zeroUsd } from '#contract/money.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
@@ -43,7 +44,8 @@ describe.each(eras)('in the %s era', era => {
     const { content } = await client.callTool({ name: 'job_wait', arguments: { job_id: 'job_1' } })
     expect(content[1]).toMatchObject({
       type: 'resource_link',
-      uri: 'file:///home/ann/farebox%20files/a%20b.mp4',
+      // On Windows it has a drive too.
+      uri: pathToFileURL('/home/ann/farebox files/a b.mp4').href,
       name: 'a b.mp4',
       mimeType: 'video/mp4',
     })
