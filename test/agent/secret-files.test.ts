@@ -103,6 +103,13 @@ test.each(documents)('%s is read', async path => {
   expect(await (await document(path)).text()).toBe(`content of ${path}`)
 })
 
+test('a document is read below a folder with a colon, as every one on Windows is', { tags: ['posix'] }, async () => {
+  await mkdir(join(project, 'C:'))
+  await writeFile(join(project, 'C:', 'notes.txt'), 'content')
+  expect(await (await document('C:/notes.txt')).text()).toBe('content')
+  await rm(join(project, 'C:'), { recursive: true })
+})
+
 test('an image is an image, whatever its name', async () => {
   expect(await files.asMediaUrl('the-secret.png', 'image')).toContain('data:image/png')
 })
@@ -200,6 +207,7 @@ test.each([
   ['a device', (path: string) => `//./${path}`],
 ])(
   'on Windows, %s that has none of the folders is not looked up, because that would sign in to it',
+  { tags: ['posix'] },
   async (_, asNetwork) => {
     // Another system takes the same path for one of its own disk, and finds the file.
     const path = asNetwork(join(project, 'plain.txt'))

@@ -76,7 +76,8 @@ export class Files implements Pick<FileStore, 'asMediaUrl' | 'asFormFile' | 'sav
     const type = sniffType(bytes.subarray(0, headBytes))
     if (!type && isSecretName(basename(path))) throw this.#outside(takesAddress)
     // A document's reader detects its type; an image or a recording is not a document.
-    if (kind === 'document' && !type && isDocumentName(path)) return { bytes, type: 'application/octet-stream', path }
+    if (kind === 'document' && !type && isDocumentName(basename(path)))
+      return { bytes, type: 'application/octet-stream', path }
     if (!type?.startsWith(`${kind}/`))
       throw refused(`The file is not ${named[kind]} of a supported type.`, `Give a path to ${anExample[kind]}.`)
     return { bytes, type, path }
