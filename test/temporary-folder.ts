@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -7,7 +7,8 @@ const made: string[] = []
 
 /** A new folder, which is removed after the last test of the file; `name` says what it is for. */
 export function temporaryFolder(name = 'test'): string {
-  const folder = mkdtempSync(join(tmpdir(), `farebox-${name}-`))
+  // Without links, and on Windows without short names, as the product reports its files.
+  const folder = mkdtempSync(join(realpathSync.native(tmpdir()), `farebox-${name}-`))
   made.push(folder)
   return folder
 }
