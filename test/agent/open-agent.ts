@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openAgent as open } from '#agent/open-agent.ts'
 import type { OpenOptions } from '#agent/settings/agent-options.ts'
@@ -53,9 +52,7 @@ export async function openAgent({ settings, isNewPayee = false, ...options }: Ag
         },
         { again },
       ),
-    async close() {
-      await host.close()
-      await rm(dataFolder, { recursive: true, force: true })
-    },
+    /** Its folder stays until the last test of the file: another agent may be open on it. */
+    close: () => host.close(),
   }
 }
