@@ -1,7 +1,7 @@
-// The AI SDK, with a model that the wallet pays for and that may use farebox's tools.
+// The AI SDK (6 or 7), with a model that the wallet pays for and that may use farebox's tools.
 // In a clone without a build: npx node -C farebox-source examples/ai-sdk.mjs
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { generateText, isStepCount } from 'ai'
+import { generateText, stepCountIs } from 'ai'
 import { agentFromEnvironment, aiSdkTools } from 'farebox'
 
 const agent = await agentFromEnvironment()
@@ -15,7 +15,7 @@ const { text } = await generateText({
   model: provider('demo-chat'),
   prompt: 'Which models of this service make videos?',
   tools: aiSdkTools(agent, ['models_find', 'limits', 'wallet_status']),
-  stopWhen: isStepCount(4),
+  stopWhen: stepCountIs(4),
   maxOutputTokens: 200,
 })
 console.log(text)
