@@ -54,7 +54,10 @@ function floatsOf(base64: string, context: z.RefinementCtx): number[] {
     context.addIssue('are too many')
     return []
   }
-  const vector = Array.from({ length: bytes.length / floatBytes }, (_, index) => bytes.readFloatLE(index * floatBytes))
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const vector: number[] = []
+  // Node's own method takes ten times as long, and an answer has millions of numbers.
+  for (let at = 0; at + floatBytes <= bytes.length; at += floatBytes) vector.push(view.getFloat32(at, true))
   if (bytes.length % floatBytes || !vector.every(Number.isFinite)) context.addIssue('are not 32-bit floats')
   return vector
 }
