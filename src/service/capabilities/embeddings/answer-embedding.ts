@@ -46,9 +46,11 @@ const answerOf = ({ id }: EmbeddingModel, { vectors, format, tokens }: Result): 
 
 /** As OpenAI's clients expect: the bytes of little-endian 32-bit floats. */
 function base64Of(vector: readonly number[]): string {
-  const bytes = Buffer.alloc(vector.length * Float32Array.BYTES_PER_ELEMENT)
-  for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * Float32Array.BYTES_PER_ELEMENT)
-  return bytes.toString('base64')
+  const bytes = new DataView(new ArrayBuffer(vector.length * Float32Array.BYTES_PER_ELEMENT))
+  // Node's own method takes several times as long, and an answer has millions of numbers.
+  for (let index = 0; index < vector.length; index++)
+    bytes.setFloat32(index * Float32Array.BYTES_PER_ELEMENT, vector[index] ?? 0, true)
+  return Buffer.from(bytes.buffer).toString('base64')
 }
 
 /** Checks a request against the model's record. Throws `invalidRequest` with the allowed values. */
