@@ -1,7 +1,6 @@
 /** What is sent by hand over a socket, where no client makes it well-formed first. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
@@ -252,56 +251,42 @@ test('of a thousand requests that wait for no answer, few are begun, and their c
 
 describe('a complete answer', () => {
   const whole = Buffer.alloc(20_000_000, 'x')
-  let hurried: Listener
-  let cut: string[]
-  beforeAll(async () => {
-    const limits = { ...connectionLimits, readerMs: 300 }
-    hurried = await Listener.open({ host: '127.0.0.1', port: 0, limits })
-    hurried.serve(async (request, { outgoing, write }) => {
-      const { pathname } = new URL(request.url)
-      outgoing.once('close', () => outgoing.writableFinished || cut.push(pathname))
-      const body = pathname === '/slow' ? Buffer.from('slow') : whole
-      if (body !== whole) await sleep(2_500)
+
+  /** Asks for these paths without reading, of a listener that answers `/late` when it is let. */
+  async function asked(paths: readonly string[], readerMs?: number) {
+    const limits = { ...connectionLimits, ...(readerMs === undefined ? {} : { readerMs }) }
+    const own = await Listener.open({ host: '127.0.0.1', port: 0, limits })
+    const [answer, { promise: late, resolve: go }] = [Promise.withResolvers<Socket>(), Promise.withResolvers<void>()]
+    own.serve(async (request, { incoming: { socket }, write }) => {
+      answer.resolve(socket)
+      const isLate = new URL(request.url).pathname === '/late'
+      if (isLate) await late
+      const body = isLate ? Buffer.from('late') : whole
       return write(200, new Map([['content-length', `${body.length}`]]), body)
     })
-  })
-  beforeEach(() => {
-    cut = []
-  })
-  afterAll(() => hurried.close(0))
-
-  const asks = (...paths: string[]) => {
-    const socket = connect(hurried.port, '127.0.0.1')
-    socket.on('error', () => undefined).pause()
-    socket.write(paths.map(path => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''))
-    return socket
+    const reader = connect(own.port, '127.0.0.1')
+    reader.on('error', () => undefined).pause()
+    reader.write(paths.map(path => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''))
+    const socket = await answer.promise
+    return { reader, socket, go, close: () => own.close(0) }
   }
 
   test('is cut off if its reader takes nothing of it for too long', async () => {
-    const socket = asks('/whole')
-    await vi.waitFor(() => expect(cut).toEqual(['/whole']), { timeout: 5_000 })
-    socket.destroy()
+    const { socket, close } = await asked(['/whole'], 50)
+    await vi.waitFor(() => expect(socket.destroyed).toBe(true), { timeout: 10_000 })
+    await close()
   })
 
-  test('is not cut off while its reader takes some of it, or waits for the next answer', async () => {
-    const socket = asks('/whole', '/slow')
-    let read = 0
-    const ended = new Promise(resolve =>
-      socket.on('data', piece => {
-        read += piece.length
-        if (read > whole.length + 200) resolve(null)
-      }),
-    )
-    for (let step = 0; step < 10; step++) {
-      socket.resume()
-      await sleep(5)
-      socket.pause()
-      await sleep(100)
-    }
-    socket.resume()
-    await ended
-    expect(cut).toEqual([])
-    socket.destroy()
+  test('limits its reader alone: the next answer may take its time, and an idle connection stays as long as ever', async () => {
+    const { reader, socket, go, close } = await asked(['/whole', '/late'])
+    const isLimitedTo = (ms: number) => vi.waitFor(() => expect(socket.timeout ?? 0).toBe(ms), { timeout: 10_000 })
+    await isLimitedTo(connectionLimits.readerMs)
+    reader.resume()
+    await isLimitedTo(0)
+    go()
+    await vi.waitFor(() => expect(socket.timeout).toBeGreaterThanOrEqual(connectionLimits.idleMs))
+    expect(socket.timeout).toBeLessThan(connectionLimits.readerMs)
+    await close()
   })
 })
 
