@@ -273,7 +273,7 @@ export interface ConnectionLimits {
   connections: number
   /** Bytes of an answer, and of a request, that may wait in a socket before its sender is held back. */
   aheadBytes: number
-  /** How long a reader may take nothing of a complete answer. */
+  /** How long a reader may take nothing of a complete answer; Node notices within twice this time. */
   readerMs: number
   /** Answers that may wait for earlier ones of their connection. */
   queued: number
