@@ -3,8 +3,7 @@
 import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
 import { abuseBlock } from '#contract/limits.ts'
-import { paymentThreats } from '../security/payment-threats.ts'
-import { titleOf } from '../security/threat.ts'
+import { threatsNamedIn, titleOf } from '../security/threats.ts'
 import { type AttackApp, attackAppForAllTests } from './attack-app.ts'
 import { newAccount } from './test-chain.ts'
 import { encode, type Loose, payer, sign, withFacilitator } from './top-up-world.ts'
@@ -177,11 +176,10 @@ const ways: Record<string, Way> = {
   X17: noCache,
 }
 
+const rows = threatsNamedIn('payments/payment-threats.test.ts')
+
 test('every row that says it is shown here is run here', () => {
-  const here = paymentThreats.filter(({ shownBy }) => shownBy.some(({ titles }) => titles.length === 0))
-  expect(Object.keys(ways)).toEqual(here.map(({ id }) => id))
+  expect(Object.keys(ways)).toEqual(rows.map(({ id }) => id))
 })
 
-const rows = paymentThreats.filter(({ id }) => ways[id]).map(threat => [titleOf(threat), threat.id] as const)
-
-test.each(rows)('%s', (_title, id) => ways[id]?.())
+test.each(rows.map(threat => [titleOf(threat), threat.id] as const))('%s', (_title, id) => ways[id]?.())

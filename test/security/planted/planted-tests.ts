@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 const isTrue = () => expect(true).toBe(true)
 
 test('one that runs', isTrue)
-test('X0: a threat → an answer', isTrue)
 test.each(['a'])('a row of %s', isTrue)
 test.skip('one that is skipped', isTrue)
 test.todo('one left to do')
