@@ -19,6 +19,11 @@ export type Check =
   /** Arguments of `npm run faults`, and what one of its findings has to say where not every finding will do. */
   | { faults: readonly string[]; says?: string }
 
+export const mutant = (name: string, check: Check, ...patches: Patch[]): Mutant => ({ name, patches, check })
+
+/** Without `replace`, what was found is removed. */
+export const change = (file: string, find: string, replace = ''): Patch => ({ file, find, replace })
+
 export const checkWords = (check: Check): string =>
   'tests' in check
     ? `vitest run ${check.tests}${check.title ? ` -t '${check.title}'` : ''}`
