@@ -24,38 +24,13 @@ import {
 } from './failures.ts'
 import type { ErrorKind } from './service-error.ts'
 
-export const invalidRequest = defineError({
-  kind: 'INVALID_REQUEST',
-  status: 400,
-  body: DetailedError,
-  retry: 'after-change',
-})
+export const invalidRequest = defineError('INVALID_REQUEST', 400, DetailedError, 'after-change')
 /** The published sentence; `details` says which image it is about and what is wrong with it. */
-export const corruptedImage = defineError({
-  kind: 'CORRUPTED_IMAGE',
-  status: 400,
-  body: DetailedError,
-  retry: 'after-change',
-})
-export const imageTooSmall = defineError({
-  kind: 'IMAGE_TOO_SMALL',
-  status: 400,
-  body: DetailedError,
-  retry: 'after-change',
-})
+export const corruptedImage = defineError('CORRUPTED_IMAGE', 400, DetailedError, 'after-change')
+export const imageTooSmall = defineError('IMAGE_TOO_SMALL', 400, DetailedError, 'after-change')
 export const requestIdNotFound = defineStandard('REQUEST_ID_NOT_FOUND', 400, 'Request ID is invalid.', 'never')
-export const paymentHeaderNotAccepted = defineError({
-  kind: 'PAYMENT_HEADER_NOT_ACCEPTED',
-  status: 400,
-  body: CodedError,
-  retry: 'after-change',
-})
-export const contextTooLong = defineError({
-  kind: 'TOO_MANY_TOKENS',
-  status: 400,
-  body: OpenAiError,
-  retry: 'after-change',
-})
+export const paymentHeaderNotAccepted = defineError('PAYMENT_HEADER_NOT_ACCEPTED', 400, CodedError, 'after-change')
+export const contextTooLong = defineError('TOO_MANY_TOKENS', 400, OpenAiError, 'after-change')
 
 export const authenticationFailed = defineStandard(
   'AUTHENTICATION_FAILED',
@@ -65,12 +40,7 @@ export const authenticationFailed = defineStandard(
 )
 /** The key is valid but may not do this. */
 export const adminKeyRequired = defineStandard('ADMIN_KEY_REQUIRED', 401, 'Admin API key required', 'never')
-export const invalidSignIn = defineError({
-  kind: 'X402_INVALID_SIGN_IN',
-  status: 401,
-  body: SignInError,
-  retry: 'after-sign-in',
-})
+export const invalidSignIn = defineError('X402_INVALID_SIGN_IN', 401, SignInError, 'after-sign-in')
 
 export const insufficientBalance = defineExplained(
   'INSUFFICIENT_BALANCE',
@@ -87,24 +57,9 @@ export const keyUsdLimitReached = defineKeyLimit(
   'API_KEY_USD_SPEND_LIMIT_EXCEEDED',
   'API key USD spend limit exceeded. Your account may still have USD balance, but this API key has reached its configured USD spending limit.',
 )
-export const discoveryRequired = defineError({
-  kind: 'PAYMENT_DISCOVERY',
-  status: 402,
-  body: DiscoveryRequired,
-  retry: 'after-sign-in',
-})
-export const walletCreditRequired = defineError({
-  kind: 'PAYMENT_REQUIRED',
-  status: 402,
-  body: WalletCreditRequired,
-  retry: 'after-top-up',
-})
-export const topUpRequired = defineError({
-  kind: 'TOP_UP_REQUIRED',
-  status: 402,
-  body: TopUpRequired,
-  retry: 'after-top-up',
-})
+export const discoveryRequired = defineError('PAYMENT_DISCOVERY', 402, DiscoveryRequired, 'after-sign-in')
+export const walletCreditRequired = defineError('PAYMENT_REQUIRED', 402, WalletCreditRequired, 'after-top-up')
+export const topUpRequired = defineError('TOP_UP_REQUIRED', 402, TopUpRequired, 'after-top-up')
 
 export const forbidden = defineStandard('UNAUTHORIZED', 403, 'Unauthorized access', 'never')
 export const walletMismatch = defineStandard(
@@ -155,77 +110,32 @@ export const keyNotFound = defineStandard(
   'This account has no such API key; GET /api_keys lists its keys.',
   'never',
 )
-export const routeNotFound = defineError({
-  kind: 'ROUTE_NOT_FOUND',
-  status: 404,
-  body: StandardError,
-  retry: 'after-change',
-})
-export const methodNotAllowed = defineError({
-  kind: 'METHOD_NOT_ALLOWED',
-  status: 405,
-  body: StandardError,
-  retry: 'after-change',
-})
+export const routeNotFound = defineError('ROUTE_NOT_FOUND', 404, StandardError, 'after-change')
+export const methodNotAllowed = defineError('METHOD_NOT_ALLOWED', 405, StandardError, 'after-change')
 
-export const needsConsent = defineError({
-  kind: 'needs_consent',
-  status: 409,
-  body: NeedsConsent,
-  retry: 'after-consent',
-})
-export const keyInUse = defineError({ kind: 'IDEMPOTENCY_KEY_IN_USE', status: 409, body: CodedError, retry: 'later' })
+export const needsConsent = defineError('needs_consent', 409, NeedsConsent, 'after-consent')
+export const keyInUse = defineError('IDEMPOTENCY_KEY_IN_USE', 409, CodedError, 'later')
 /** The work was done and charged; only its answer cannot be returned again. */
-export const answerNotKept = defineError({
-  kind: 'IDEMPOTENCY_ANSWER_NOT_KEPT',
-  status: 409,
-  body: CodedError,
-  retry: 'never',
-})
+export const answerNotKept = defineError('IDEMPOTENCY_ANSWER_NOT_KEPT', 409, CodedError, 'never')
 export const modelGone = defineStandard(
   'MODEL_GONE',
   410,
   'This model was removed and has no replacement. Choose another from the list of models.',
   'after-change',
 )
-export const mediaGone = defineError({ kind: 'MEDIA_GONE', status: 410, body: StandardError, retry: 'never' })
-export const payloadTooLarge = defineError({
-  kind: 'PAYLOAD_TOO_LARGE',
-  status: 413,
-  body: PayloadTooLarge,
-  retry: 'after-change',
-})
+export const mediaGone = defineError('MEDIA_GONE', 410, StandardError, 'never')
+export const payloadTooLarge = defineError('PAYLOAD_TOO_LARGE', 413, PayloadTooLarge, 'after-change')
 /** For a download address; `content-range` gives the length of the file. */
-export const rangeNotSatisfiable = defineError({
-  kind: 'RANGE_NOT_SATISFIABLE',
-  status: 416,
-  body: StandardError,
-  retry: 'after-change',
-})
+export const rangeNotSatisfiable = defineError('RANGE_NOT_SATISFIABLE', 416, StandardError, 'after-change')
 export const invalidContentType = defineStandard(
   'INVALID_CONTENT_TYPE',
   415,
   'Invalid request content-type',
   'after-change',
 )
-export const keyReused = defineError({
-  kind: 'IDEMPOTENCY_KEY_REUSED',
-  status: 422,
-  body: CodedError,
-  retry: 'after-change',
-})
-export const imageTooLarge = defineError({
-  kind: 'IMAGE_TOO_LARGE',
-  status: 422,
-  body: DetailedError,
-  retry: 'after-change',
-})
-export const contentViolation = defineError({
-  kind: 'CONTENT_POLICY_VIOLATION',
-  status: 422,
-  body: ContentViolation,
-  retry: 'after-change',
-})
+export const keyReused = defineError('IDEMPOTENCY_KEY_REUSED', 422, CodedError, 'after-change')
+export const imageTooLarge = defineError('IMAGE_TOO_LARGE', 422, DetailedError, 'after-change')
+export const contentViolation = defineError('CONTENT_POLICY_VIOLATION', 422, ContentViolation, 'after-change')
 /** The result could not be checked, so it was neither returned nor charged. */
 export const moderationFailed = defineStandard(
   'MODERATION_FAILED',
@@ -239,26 +149,11 @@ export const unreadableSpeech = defineStandard(
   'The audio could not be processed for transcription. Common causes: zero-length, silent, corrupt, or unsupported-language audio. Please verify the file and retry.',
   'after-change',
 )
-export const providerContentPolicy = defineError({
-  kind: 'PROVIDER_CONTENT_POLICY',
-  status: 422,
-  body: ProviderContentPolicy,
-  retry: 'after-change',
-})
+export const providerContentPolicy = defineError('PROVIDER_CONTENT_POLICY', 422, ProviderContentPolicy, 'after-change')
 
 /** Both begin with the published sentence, then name the video and what is allowed. */
-export const videoTooLong = defineError({
-  kind: 'VIDEO_DURATION_TOO_LONG',
-  status: 422,
-  body: ContentViolation,
-  retry: 'after-change',
-})
-export const videoTooShort = defineError({
-  kind: 'VIDEO_DURATION_TOO_SHORT',
-  status: 422,
-  body: ContentViolation,
-  retry: 'after-change',
-})
+export const videoTooLong = defineError('VIDEO_DURATION_TOO_LONG', 422, ContentViolation, 'after-change')
+export const videoTooShort = defineError('VIDEO_DURATION_TOO_SHORT', 422, ContentViolation, 'after-change')
 
 export const rateLimitExceeded = defineStandard('RATE_LIMIT_EXCEEDED', 429, 'Rate limit exceeded', 'later')
 /** Both are for chain nodes, and use the published sentence of every limit. */
@@ -270,19 +165,9 @@ export const tooManyFailures = defineStandard(
   'Too many failed attempts (> 20) resulting in a non-success status code. Please wait 30s and try again.',
   'later',
 )
-export const tooManyConcurrent = defineError({
-  kind: 'X402_CONCURRENCY_LIMIT',
-  status: 429,
-  body: CodedError,
-  retry: 'later',
-})
+export const tooManyConcurrent = defineError('X402_CONCURRENCY_LIMIT', 429, CodedError, 'later')
 /** The account left so many calls before their answers that some of them must end first. */
-export const tooManyUnread = defineError({
-  kind: 'TOO_MANY_UNREAD_CALLS',
-  status: 429,
-  body: CodedError,
-  retry: 'later',
-})
+export const tooManyUnread = defineError('TOO_MANY_UNREAD_CALLS', 429, CodedError, 'later')
 /** Request bodies in flight take all the memory reserved for them, or one caller's share of it. */
 export const bodiesFull = defineStandard(
   'BODIES_FULL',
@@ -321,7 +206,7 @@ export const serviceStarting = defineStandard(
   'later',
 )
 /** The operator of this service has configured no engine for it; retrying does not help. */
-export const notSetUp = defineError({ kind: 'NOT_SET_UP', status: 503, body: StandardError, retry: 'never' })
+export const notSetUp = defineError('NOT_SET_UP', 503, StandardError, 'never')
 export const searchFailed = defineStandard(
   'SEARCH_FAILED',
   500,
@@ -364,35 +249,15 @@ export const queryTimedOut = defineStandard(
 )
 
 /** `details.reason` says which check failed; nothing was credited. */
-export const invalidPayment = defineError({
-  kind: 'X402_INVALID_PAYMENT',
-  status: 400,
-  body: TopUpError,
-  retry: 'after-change',
-})
+export const invalidPayment = defineError('X402_INVALID_PAYMENT', 400, TopUpError, 'after-change')
 /** Before anything was claimed or settled: the signed payment is not used. */
-export const topUpDisabled = defineError({
-  kind: 'X402_ACCESS_DISABLED',
-  status: 403,
-  body: TopUpError,
-  retry: 'never',
-})
+export const topUpDisabled = defineError('X402_ACCESS_DISABLED', 403, TopUpError, 'never')
 /** The outcome is unknown or pending: only the same signed payload may be sent again, never a new one. */
-export const settlementPending = defineError({
-  kind: 'X402_SETTLEMENT_PENDING',
-  status: 500,
-  body: TopUpError,
-  retry: 'same-payload',
-})
-export const topUpFailed = defineError({ kind: 'X402_TOP_UP_FAILED', status: 500, body: TopUpError, retry: 'later' })
+export const settlementPending = defineError('X402_SETTLEMENT_PENDING', 500, TopUpError, 'same-payload')
+export const topUpFailed = defineError('X402_TOP_UP_FAILED', 500, TopUpError, 'later')
 
 /** The state of the payment is unknown, because the ledger is unreachable. */
-export const topUpUnavailable = defineError({
-  kind: 'X402_TOP_UP_UNAVAILABLE',
-  status: 503,
-  body: TopUpError,
-  retry: 'same-payload',
-})
+export const topUpUnavailable = defineError('X402_TOP_UP_UNAVAILABLE', 503, TopUpError, 'same-payload')
 
 /** Every kind above, for the description and the tests. */
 export const errorKinds: readonly ErrorKind[] = definedKinds
