@@ -2,8 +2,8 @@ import type { JSX } from 'preact'
 import { Choice, filterOf, Search } from '../kit/list.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
+import type { ActView } from './answers.ts'
 import { CustomerLink, List } from './list.tsx'
-import type { ActView } from './wire.ts'
 
 const columns: readonly Column<ActView>[] = [
   { name: 'Time', show: ({ atMs }) => <Time atMs={atMs} /> },

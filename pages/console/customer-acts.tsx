@@ -2,9 +2,10 @@ import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { DialogForm } from '../kit/dialog.tsx'
 import { said } from '../kit/sections.tsx'
+import type { CustomerView } from './answers.ts'
 import { act, money, titleOf } from './operator.ts'
 import { may } from './session.ts'
-import { type CustomerView, planNames } from './wire.ts'
+import { planNames } from './wire.ts'
 
 const acts = ['change', 'credit', 'refund', 'suspend', 'resume', 'limit'] as const
 type ActName = (typeof acts)[number]

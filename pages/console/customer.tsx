@@ -7,11 +7,11 @@ import { place } from '../kit/router.ts'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
 import { ActTable } from './acts.tsx'
+import type { CustomerPage, EntryView, KeyView, LimitView, ModelSums } from './answers.ts'
 import { CustomerActs } from './customer-acts.tsx'
 import { RequestLink } from './list.tsx'
 import { exact, micro, money, question, titleOf, useLive } from './operator.ts'
 import { dayColumns, Figure, shareColumns } from './overview.tsx'
-import type { CustomerPage, EntryView, KeyView, LimitView, ModelSums } from './wire.ts'
 
 /** One customer: money, use, keys, limits and operators' actions. */
 export function OneCustomerPage(): JSX.Element {

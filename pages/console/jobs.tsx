@@ -5,10 +5,11 @@ import { Choice, filterOf, Search } from '../kit/list.tsx'
 import { said } from '../kit/sections.tsx'
 import type { Column } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
+import type { JobView } from './answers.ts'
 import { CustomerLink, List, RequestLink } from './list.tsx'
 import { act, money } from './operator.ts'
 import { may } from './session.ts'
-import { type JobView, jobStates } from './wire.ts'
+import { jobStates } from './wire.ts'
 
 /** Queued work, with its refunds. */
 export function JobsPage(): JSX.Element {

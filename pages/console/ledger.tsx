@@ -7,11 +7,12 @@ import { Choice, DayField, filterOf, Search } from '../kit/list.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { CopyText, Time } from '../kit/text.tsx'
 import type { Refused } from '../kit/wire.ts'
+import type { EntryView } from './answers.ts'
 import { useCsv } from './csv-button.tsx'
 import { CustomerLink, List, RequestLink } from './list.tsx'
 import { exact } from './operator.ts'
 import { me } from './session.ts'
-import { type AuditResult, type EntryView, entryKinds } from './wire.ts'
+import { type AuditResult, entryKinds } from './wire.ts'
 
 const columns: readonly Column<EntryView>[] = [
   { name: 'Number', isNumber: true, show: ({ number }) => number },

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { type ListLook, PagedTable, useTurned } from '../kit/list.tsx'
 import type { ListPage } from '../kit/wire.ts'
+import type { OperatorReads } from './answers.ts'
 import { customerPath, question, titleOf, useLive } from './operator.ts'
-import type { OperatorReads } from './wire.ts'
 
 const pageRows = 50
 

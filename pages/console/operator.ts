@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { postJson } from '../kit/api.ts'
 import { exactUsd, usd } from '../kit/format.ts'
 import { type Live, live } from '../kit/live.ts'
-import type { OperatorReads } from './wire.ts'
+import type { OperatorReads } from './answers.ts'
 
 /** Runs one of the operators' queries. */
 export const question = <Name extends keyof OperatorReads>(name: Name, input: object): Promise<OperatorReads[Name]> =>

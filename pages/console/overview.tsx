@@ -7,9 +7,10 @@ import { Waiting } from '../kit/list.tsx'
 import { place, setQuery } from '../kit/router.ts'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
+import type { DaySums, ModelSums, Overview, Sums } from './answers.ts'
 import { CustomerLink, RequestLink } from './list.tsx'
 import { exact, micro, milliseconds, money, question, useLive } from './operator.ts'
-import type { DaySums, LiveFigures, ModelSums, Overview, RecentRequest, Sums, TimedRow } from './wire.ts'
+import type { LiveFigures, RecentRequest, TimedRow } from './wire.ts'
 
 const dayMs = 86_400_000
 const spans = { '1': 'today', '7': '7 days', '30': '30 days' } as const

@@ -6,10 +6,11 @@ import { Choice, filterOf, Search } from '../kit/list.tsx'
 import { said } from '../kit/sections.tsx'
 import { type Column, nothing } from '../kit/table.tsx'
 import { Time, Words } from '../kit/text.tsx'
+import type { PaymentView } from './answers.ts'
 import { CustomerLink, List } from './list.tsx'
 import { act, money, useLive } from './operator.ts'
 import { may } from './session.ts'
-import { type PaymentLooked, type PaymentProblems, type PaymentView, paymentStages } from './wire.ts'
+import { type PaymentLooked, type PaymentProblems, paymentStages } from './wire.ts'
 
 const columns: readonly Column<PaymentView>[] = [
   { name: 'Begun', show: ({ createdAtMs }) => <Time atMs={createdAtMs} /> },

@@ -8,11 +8,12 @@ import { said } from '../kit/sections.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { CopyText, Time } from '../kit/text.tsx'
 import type { Refused } from '../kit/wire.ts'
+import type { EntryView, RequestView } from './answers.ts'
 import { CustomerLink } from './list.tsx'
 import { act, exact, milliseconds, money, question, useLive } from './operator.ts'
 import { Figure } from './overview.tsx'
 import { may } from './session.ts'
-import type { EntryView, Recent, RecentRequest, RequestView, SignedReceipt } from './wire.ts'
+import type { Recent, RecentRequest, SignedReceipt } from './wire.ts'
 
 /** Everything that is known about one request: money, model, engine, times, job and receipt. */
 export function OneRequestPage(): JSX.Element {

@@ -3,11 +3,11 @@ import { count } from '../kit/format.ts'
 import { Choice, DayField, filterOf, PagedTable, Search, useTurned } from '../kit/list.tsx'
 import { place } from '../kit/router.ts'
 import { type Column, nothing } from '../kit/table.tsx'
+import type { UsageView } from './answers.ts'
 import { useCsv } from './csv-button.tsx'
 import { CustomerLink } from './list.tsx'
 import { money, question, useLive } from './operator.ts'
 import { sumColumns } from './overview.tsx'
-import type { UsageView } from './wire.ts'
 
 const pageRows = 50
 const usual = 'day, model'

@@ -1,6 +1,6 @@
 /** What the console and its server exchange. Amounts are strings of micro-USD, times are milliseconds since 1970. */
 
-import type { ListPage, QrCode } from '../kit/wire.ts'
+import type { QrCode } from '../kit/wire.ts'
 
 /** Each role includes the rights of those before it: read, help customers, decide on money and settings. */
 export const operatorRoles = ['read', 'support', 'owner'] as const
@@ -126,7 +126,7 @@ export interface LiveFigures extends TimedRow {
   processes: { answered: number; of: number }
   /** The most used. */
   byModel: (TimedRow & { model: string })[]
-  byCustomer: (TimedRow & Named)[]
+  byCustomer: (TimedRow & { customer: string; name: string | null })[]
   /** The latest failed or refused requests. */
   failures: RecentRequest[]
 }
@@ -162,7 +162,7 @@ export interface PaymentProblems {
 
 /** `POST /api/operator/payment.check` */
 export interface PaymentLooked {
-  stage: PaymentView['stage']
+  stage: (typeof paymentStages)[number]
   outcome: string
 }
 
@@ -177,198 +177,7 @@ export interface AuditResult {
   findingsLeftOff: number
 }
 
-/**
- * The following types are answers of `POST /api/operator/NAME`. Amounts are decimal USD with six places, days are UTC.
- */
-
-export interface Sums {
-  requests: number
-  chargedUsd: string
-  refundedUsd: string
-  writtenOffUsd: string
-  stakingUsd: string
-  /** What customers paid: the charges less the three amounts before it. */
-  revenueUsd: string
-  toppedUpUsd: string
-  grantedUsd: string
-}
-
-export type DaySums = Sums & { day: string }
-export type ModelSums = Sums & { model: string }
-
-interface Named {
-  customer: string
-  name: string | null
-}
-
-export interface Overview {
-  from: string
-  to: string
-  totals: Sums
-  balances: { customers: number; suspended: number; balanceUsd: string; heldUsd: string }
-  atRisk: { openHolds: number; openJobs: number; stuckPayments: number; stuckPaymentsUsd: string }
-  ledger: LedgerView
-  byDay: DaySums[]
-  byModel: ModelSums[]
-  byCustomer: (Sums & Named)[]
-}
-
 export const planNames = ['default', 'partner'] as const
-
-export interface CustomerView extends Named {
-  kind: 'wallet' | 'customer'
-  email: string | null
-  note: string | null
-  plan: (typeof planNames)[number] | null
-  state: 'active' | 'suspended'
-  suspendedAtMs: number | null
-  suspendedReason: string | null
-  createdAtMs: number
-  balanceUsd: string
-  heldUsd: string
-  availableUsd: string
-}
-
-export interface KeyView {
-  key: string
-  prefix: string
-  label: string
-  role: string
-  state: 'active' | 'expired' | 'revoked'
-  createdAtMs: number
-  expiresAtMs: number | null
-  budget: { period: string; usd: string | null; staking: string | null; usedUsd: string } | null
-}
-
-export interface ActView {
-  number: number
-  atMs: number
-  actor: string
-  act: string
-  customer: string | null
-  name: string | null
-  subject: string | null
-  reason: string | null
-  before: unknown
-  after: unknown
-}
-
-export interface LimitView extends Named {
-  type: string
-  model: string
-  tier: string
-  hits: number
-  lastAtMs: number
-}
-
-export interface CustomerPage {
-  customer: CustomerView
-  from: string
-  to: string
-  totals: Sums
-  byDay: DaySums[]
-  byModel: ModelSums[]
-  wallets: string[]
-  keys: KeyView[]
-  limits: LimitView[]
-  acts: ActView[]
-}
-
 export const paymentStages = ['claimed', 'settling', 'unknown', 'credited', 'rejected', 'expired'] as const
-
-export interface PaymentView {
-  payment: string
-  stage: (typeof paymentStages)[number]
-  isOpen: boolean
-  isStuck: boolean
-  advice: string
-  steps: string[]
-  network: string | null
-  payer: string | null
-  customer: string | null
-  amountUsd: string | null
-  transaction: string | null
-  createdAtMs: number
-  updatedAtMs: number
-}
-
 export const jobStates = ['queued', 'running', 'completed', 'failed', 'deleted'] as const
-
-export interface JobView extends Named {
-  job: string
-  state: (typeof jobStates)[number]
-  model: string
-  request: string
-  chargedUsd: string
-  isRefunded: boolean
-  failure: string | null
-  createdAtMs: number
-  updatedAtMs: number
-}
-
 export const entryKinds = ['TOP_UP', 'CHARGE', 'REFUND', 'GRANT', 'STAKING', 'WRITE_OFF'] as const
-
-export interface EntryView extends Named {
-  number: number
-  atMs: number
-  kind: (typeof entryKinds)[number]
-  amountUsd: string
-  balanceAfterUsd: string
-  request: string | null
-  model: string | null
-  sku: string | null
-  units: string | null
-  key: string | null
-  reason: string | null
-  ref: string
-}
-
-export interface RequestView {
-  request: string
-  customer: string | null
-  name: string | null
-  model: string | null
-  chargedUsd: string
-  refundedUsd: string
-  writtenOffUsd: string
-  isRefunded: boolean
-  hold: { heldUsd: string; sinceMs: number } | null
-  entries: EntryView[]
-  job: JobView | null
-}
-
-export interface Limits {
-  hits: LimitView[]
-  blocks: { subject: string; untilMs: number }[]
-}
-
-export interface OperatorView {
-  name: string
-  role: OperatorRole
-  passkeys: number
-  hasPassword: boolean
-  createdAtMs: number
-}
-
-/** Sums of one day, model or customer, or of several of them together. */
-export interface UsageView extends Sums {
-  day?: string
-  model?: string
-  customer?: string
-  name?: string | null
-}
-
-/** The answer of each query. */
-export interface OperatorReads {
-  overview: Overview
-  customers: ListPage<CustomerView & Sums>
-  customer: CustomerPage
-  payments: ListPage<PaymentView>
-  jobs: ListPage<JobView>
-  entries: ListPage<EntryView>
-  usage: ListPage<UsageView> & { totals: Sums }
-  request: RequestView
-  limits: Limits
-  acts: ListPage<ActView>
-  operators: { operators: OperatorView[] }
-}

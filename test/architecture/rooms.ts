@@ -17,7 +17,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   prompts: { folder: 'prompts', imports: ['toolkit', 'contract'], packages: ['zod'] },
   resources: { folder: 'resources', imports: ['toolkit', 'contract'], packages: ['zod'] },
   // What runs in a browser; a server imports what the two say to each other.
-  pages: { folder: 'pages', imports: [], packages: ['preact', '@preact/signals'] },
+  pages: { folder: 'pages', imports: [], packages: ['preact', '@preact/signals', 'zod'] },
   host: { folder: 'src/host', imports: ['contract'] },
   client: { folder: 'src/client', imports: ['contract'] },
   wallet: { folder: 'src/wallet', imports: ['contract'] },

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { planNames } from '#contract/limits.ts'
 import { displayUsd, parseUsd } from '#contract/money.ts'
 import { textOfDay } from '#contract/time.ts'
-import type { ActRow, OperatorAnswer } from '#operator/queries/wire.ts'
+import type { OperatorAnswer } from '#operator/queries/wire.ts'
+import type { ActView } from '#pages/console/answers.ts'
 import { operateBy } from '../admin/operator.ts'
 import {
   given,
@@ -264,7 +265,7 @@ async function log(args: readonly string[], io: CommandIo): Promise<number> {
   return 0
 }
 
-const actCells = ({ atMs, actor, act, name: of, customer, subject, before, after, reason }: ActRow): string[] => [
+const actCells = ({ atMs, actor, act, name: of, customer, subject, before, after, reason }: ActView): string[] => [
   ...[timeOf(atMs), shown(actor), plain(act)],
   [of === null ? plain(customer) : shown(of), plain(subject)].filter(Boolean).join(' '),
   [before, after]

@@ -7,12 +7,13 @@ import { textOfDay } from '#contract/time.ts'
 import { jsonOf } from '#contract/wire/json.ts'
 import { periodStarts } from '#ledger/accounts/keys.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { CustomerView } from '#pages/console/answers.ts'
 import { refuse } from '../operator-refused.ts'
 import { actsOf } from './acts.ts'
 import { hitsOf } from './limits.ts'
 import type { OperatorContext } from './operator-context.ts'
 import { rangeOf, shownSums, sumColumns, sumsWithin } from './sums.ts'
-import { type CustomerRow, isStorable, type OperatorAnswer, type OperatorOrder } from './wire.ts'
+import { isStorable, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 
 type Reading = Pick<Store, 'read'>
 
@@ -33,7 +34,7 @@ interface StoredCustomer {
 const columns = sql.raw(`a.id, a.kind, c.name, c.email, c.note, c.plan, a.suspended_at_ms, a.suspended_reason,
   a.created_at_ms, a.posted, a.held`)
 
-const shown = (row: StoredCustomer): CustomerRow => ({
+const shown = (row: StoredCustomer): CustomerView => ({
   customer: row.id,
   name: row.name,
   kind: row.kind,

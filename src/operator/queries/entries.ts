@@ -5,11 +5,12 @@ import { csvLine } from '#ledger/audit/csv.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { EntryTable } from '#ledger/store/tables.ts'
 import { entryRefs } from '#ledger/store/units.ts'
+import type { EntryView } from '#pages/console/answers.ts'
 import { numberOf } from './acts.ts'
 import { customerNamed } from './customers.ts'
 import type { CsvPage, CsvTable, OperatorContext } from './operator-context.ts'
 import { usage } from './usage.ts'
-import { type EntryRow, mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
+import { mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 
 type Reading = Pick<Store, 'read'>
 type Asked = OperatorOrder<'entries'>
@@ -52,7 +53,7 @@ async function pageOf(context: OperatorContext, { limit, after }: Asked, filter:
   }
 }
 
-const shownEntry = (row: StoredEntry): EntryRow => ({
+const shownEntry = (row: StoredEntry): EntryView => ({
   ...{ number: row.seq, atMs: row.created_at_ms, customer: row.account, name: row.name, kind: row.kind },
   ...{ amountUsd: formatUsd(row.effect), balanceAfterUsd: formatUsd(row.posted_after) },
   ...{ request: row.request, model: row.model, sku: row.sku, units: row.units === null ? null : `${row.units}` },

@@ -1,8 +1,9 @@
 import { formatUsd } from '#contract/money.ts'
+import type { EntryView } from '#pages/console/answers.ts'
 import { entries } from './entries.ts'
 import { jobs } from './jobs.ts'
 import type { OperatorContext } from './operator-context.ts'
-import { type EntryRow, mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
+import { mostRows, type OperatorAnswer, type OperatorOrder } from './wire.ts'
 
 /** Everything in the ledger about one request: its charges, refunds and holds, and its job. */
 export async function request(
@@ -37,5 +38,5 @@ export async function request(
   }
 }
 
-const sumOf = (rows: readonly EntryRow[], wanted: EntryRow['kind']): bigint =>
+const sumOf = (rows: readonly EntryView[], wanted: EntryView['kind']): bigint =>
   rows.reduce((sum, { kind, amountUsd }) => (kind === wanted ? sum + BigInt(amountUsd.replace('.', '')) : sum), 0n)

@@ -3,9 +3,10 @@ import { formatUsd } from '#contract/money.ts'
 import { dayMs, dayOfText, textOfDay } from '#contract/time.ts'
 import { addedUp, type DayRange, dayRows, inFilter, type SumFilter, type SumRow } from '#ledger/accounts/day-sums.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { Sums } from '#pages/console/answers.ts'
 import { refuse } from '../operator-refused.ts'
 import type { OperatorContext } from './operator-context.ts'
-import type { OperatorAnswer, OperatorOrder, Sums } from './wire.ts'
+import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
 /**
  * Sums of entries, from the daily sums that the ledger writes with each entry. They are exact for any number of

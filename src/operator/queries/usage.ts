@@ -2,11 +2,12 @@ import { type RawBuilder, sql } from 'kysely'
 import { dayMs, dayOfText, textOfDay } from '#contract/time.ts'
 import { inFilter, type SumFilter, type SumRow } from '#ledger/accounts/day-sums.ts'
 import type { Store } from '#ledger/store/store.ts'
+import type { Sums } from '#pages/console/answers.ts'
 import { refuse } from '../operator-refused.ts'
 import { withId } from './customers.ts'
 import type { OperatorContext } from './operator-context.ts'
 import { kindSums, rangeOf, shownSums, sumColumns, sumColumnsAs } from './sums.ts'
-import type { OperatorAnswer, OperatorOrder, Sums } from './wire.ts'
+import type { OperatorAnswer, OperatorOrder } from './wire.ts'
 
 /**
  * Sums by customer, model and day, in pages. Each charge changes sums and with them the order of the rows. So that no

@@ -3,7 +3,8 @@ import { planNames } from '#contract/limits.ts'
 import { parseUsd } from '#contract/money.ts'
 import { dayOfText } from '#contract/time.ts'
 import type { OperatorAct } from '#ledger/store/account-ops.ts'
-import { entryKinds, operatorRoles, paymentStages } from '#pages/console/wire.ts'
+import { operatorAnswers as answers } from '#pages/console/answers.ts'
+import { entryKinds, jobStates, operatorRoles, paymentStages } from '#pages/console/wire.ts'
 import { operatorName } from '../sign-in/operator-rows.ts'
 
 /**
@@ -31,7 +32,6 @@ const name = z
   .max(200)
   .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+$/u, 'text without control characters')
 const Usd = z.string()
-const AtMs = z.number().int()
 
 /** A UTC day such as 2026-11-01. */
 export const Day = z.string().refine(text => dayOfText(text) !== null, 'a day such as 2026-11-01')
@@ -43,125 +43,6 @@ const range = { from: Day.optional(), to: Day.optional() }
 const after = z.string().min(1).max(2_000).refine(isStorable, storable)
 const page = { limit: z.number().int().min(1).max(mostRows).default(50), after: after.optional() }
 
-const pageOf = <Row extends z.ZodType>(row: Row) =>
-  z.strictObject({
-    rows: z.array(row),
-    /** The number of rows on all pages; null if counting takes too long. */
-    total: z.number().int().nullable(),
-    /** Null on the last page. */
-    next: z.string().nullable(),
-  })
-
-/**
- * Sums of entries over some days. `revenueUsd` is what customers paid: the charges less the four amounts that follow
- * it.
- */
-export const Sums = z.strictObject({
-  requests: z.number().int(),
-  chargedUsd: Usd,
-  refundedUsd: Usd,
-  writtenOffUsd: Usd,
-  /** The amount paid with staking credit, less what was refunded to it. */
-  stakingUsd: Usd,
-  revenueUsd: Usd,
-  toppedUpUsd: Usd,
-  grantedUsd: Usd,
-})
-export type Sums = z.output<typeof Sums>
-
-const named = { customer: z.string(), name: z.string().nullable() }
-
-export const CustomerRow = z.strictObject({
-  ...named,
-  kind: z.enum(['wallet', 'customer']),
-  email: z.string().nullable(),
-  note: z.string().nullable(),
-  /** Null for the plan of the configuration. */
-  plan: z.enum(planNames).nullable(),
-  state: z.enum(['active', 'suspended']),
-  suspendedAtMs: AtMs.nullable(),
-  suspendedReason: z.string().nullable(),
-  createdAtMs: AtMs,
-  balanceUsd: Usd,
-  heldUsd: Usd,
-  availableUsd: Usd,
-})
-export type CustomerRow = z.output<typeof CustomerRow>
-
-const KeyRow = z.strictObject({
-  key: z.string(),
-  prefix: z.string(),
-  label: z.string(),
-  role: z.string(),
-  state: z.enum(['active', 'expired', 'revoked']),
-  createdAtMs: AtMs,
-  expiresAtMs: AtMs.nullable(),
-  budget: z.strictObject({ period: z.string(), usd: Usd.nullable(), staking: Usd.nullable(), usedUsd: Usd }).nullable(),
-})
-
-const ActRow = z.strictObject({
-  number: z.number().int(),
-  atMs: AtMs,
-  actor: z.string(),
-  act: z.string(),
-  customer: z.string().nullable(),
-  name: z.string().nullable(),
-  subject: z.string().nullable(),
-  reason: z.string().nullable(),
-  before: z.unknown(),
-  after: z.unknown(),
-})
-export type ActRow = z.output<typeof ActRow>
-
-const PaymentRow = z.strictObject({
-  payment: z.string(),
-  stage: z.enum(paymentStages),
-  /** Whether the payment has not ended. */
-  isOpen: z.boolean(),
-  isStuck: z.boolean(),
-  /** The meaning of the stage. */
-  advice: z.string(),
-  /** What to do if the payment is stuck, in this order; empty otherwise. */
-  steps: z.array(z.string()),
-  network: z.string().nullable(),
-  payer: z.string().nullable(),
-  customer: z.string().nullable(),
-  amountUsd: Usd.nullable(),
-  transaction: z.string().nullable(),
-  createdAtMs: AtMs,
-  updatedAtMs: AtMs,
-})
-
-const JobRow = z.strictObject({
-  job: z.string(),
-  ...named,
-  state: z.enum(['queued', 'running', 'completed', 'failed', 'deleted']),
-  model: z.string(),
-  request: z.string(),
-  chargedUsd: Usd,
-  isRefunded: z.boolean(),
-  failure: z.string().nullable(),
-  createdAtMs: AtMs,
-  updatedAtMs: AtMs,
-})
-
-const EntryRow = z.strictObject({
-  number: z.number().int(),
-  atMs: AtMs,
-  ...named,
-  kind: z.enum(entryKinds),
-  amountUsd: Usd,
-  balanceAfterUsd: Usd,
-  request: z.string().nullable(),
-  model: z.string().nullable(),
-  sku: z.string().nullable(),
-  units: z.string().nullable(),
-  key: z.string().nullable(),
-  reason: z.string().nullable(),
-  ref: z.string(),
-})
-export type EntryRow = z.output<typeof EntryRow>
-
 const entryFilter = {
   customer: term.optional(),
   kind: z.enum(entryKinds).optional(),
@@ -170,54 +51,18 @@ const entryFilter = {
   ...range,
 }
 
-const LimitRow = z.strictObject({
-  ...named,
-  type: z.string(),
-  model: z.string(),
-  tier: z.string(),
-  hits: z.number().int(),
-  lastAtMs: AtMs,
-})
-
 const customer = { customer: term }
 const done = z.strictObject({ customer: z.string() })
 
 /** Each query's name, input and answer. Queries change nothing. */
 export const operatorReads = {
-  overview: {
-    input: z.strictObject(range),
-    answer: z.strictObject({
-      ...{ from: Day, to: Day, totals: Sums },
-      balances: z.strictObject({
-        customers: z.number().int(),
-        suspended: z.number().int(),
-        balanceUsd: Usd,
-        heldUsd: Usd,
-      }),
-      atRisk: z.strictObject({
-        openHolds: z.number().int(),
-        openJobs: z.number().int(),
-        stuckPayments: z.number().int(),
-        stuckPaymentsUsd: Usd,
-      }),
-      ledger: z.strictObject({ state: z.enum(['open', 'read_only']), reason: z.string() }),
-      byDay: z.array(z.strictObject({ day: Day, ...Sums.shape })),
-      /** Those with the highest charges. */
-      byModel: z.array(z.strictObject({ model: z.string(), ...Sums.shape })),
-      byCustomer: z.array(z.strictObject({ ...named, ...Sums.shape })),
-    }),
-  },
+  overview: { input: z.strictObject(range), answer: answers.overview },
   usage: {
     input: z.strictObject({
       by: z.array(z.enum(['customer', 'model', 'day'])).max(3),
       ...{ customer: term.optional(), model: term.optional(), ...range, ...page },
     }),
-    answer: pageOf(
-      z.strictObject({
-        ...{ customer: z.string().optional(), name: z.string().nullable().optional() },
-        ...{ model: z.string().optional(), day: Day.optional(), ...Sums.shape },
-      }),
-    ).extend({ totals: Sums }),
+    answer: answers.usage,
   },
   customers: {
     input: z.strictObject({
@@ -229,84 +74,32 @@ export const operatorReads = {
       ...range,
       ...page,
     }),
-    answer: pageOf(CustomerRow.extend(Sums.shape)),
+    answer: answers.customers,
   },
-  customer: {
-    input: z.strictObject({ ...customer, ...range }),
-    answer: z.strictObject({
-      ...{ customer: CustomerRow, from: Day, to: Day, totals: Sums },
-      byDay: z.array(z.strictObject({ day: Day, ...Sums.shape })),
-      byModel: z.array(z.strictObject({ model: z.string(), ...Sums.shape })),
-      wallets: z.array(z.string()),
-      keys: z.array(KeyRow),
-      limits: z.array(LimitRow),
-      acts: z.array(ActRow),
-    }),
-  },
+  customer: { input: z.strictObject({ ...customer, ...range }), answer: answers.customer },
   payments: {
     input: z.strictObject({
       /** `stuck`: begun, not ended, and older than an hour. */
       stage: z.enum(['stuck', ...paymentStages]).optional(),
-      payer: term.optional(),
-      transaction: term.optional(),
-      ...page,
+      ...{ payer: term.optional(), transaction: term.optional(), ...page },
     }),
-    answer: pageOf(PaymentRow),
+    answer: answers.payments,
   },
   jobs: {
     input: z.strictObject({
-      state: z.enum(['queued', 'running', 'completed', 'failed', 'deleted']).optional(),
+      state: z.enum(jobStates).optional(),
       ...{ customer: term.optional(), model: term.optional(), request: term.optional(), ...page },
     }),
-    answer: pageOf(JobRow),
+    answer: answers.jobs,
   },
-  entries: { input: z.strictObject({ ...entryFilter, ...page }), answer: pageOf(EntryRow) },
+  entries: { input: z.strictObject({ ...entryFilter, ...page }), answer: answers.entries },
   /** Empty if the ledger has no entry for the request: it failed before its hold, or the id is wrong. */
-  request: {
-    input: z.strictObject({ request: term }),
-    answer: z.strictObject({
-      ...{ request: z.string(), customer: z.string().nullable(), name: z.string().nullable() },
-      ...{
-        model: z.string().nullable(),
-        chargedUsd: Usd,
-        refundedUsd: Usd,
-        writtenOffUsd: Usd,
-        isRefunded: z.boolean(),
-      },
-      /** The current hold for the request. */
-      hold: z.strictObject({ heldUsd: Usd, sinceMs: AtMs }).nullable(),
-      entries: z.array(EntryRow),
-      job: JobRow.nullable(),
-    }),
-  },
-  limits: {
-    input: z.strictObject({}),
-    answer: z.strictObject({
-      /** Callers that hit limits in the last day, most frequent first. */
-      hits: z.array(LimitRow),
-      /** Callers that are blocked after too many failed requests, at any process that shares blocks with this one. */
-      blocks: z.array(z.strictObject({ subject: z.string(), untilMs: AtMs })),
-    }),
-  },
-  operators: {
-    input: z.strictObject({}),
-    answer: z.strictObject({
-      operators: z.array(
-        z.strictObject({
-          name: z.string(),
-          role: z.enum(operatorRoles),
-          passkeys: z.number().int(),
-          hasPassword: z.boolean(),
-          createdAtMs: AtMs,
-        }),
-      ),
-    }),
-  },
+  request: { input: z.strictObject({ request: term }), answer: answers.request },
+  limits: { input: z.strictObject({}), answer: answers.limits },
+  operators: { input: z.strictObject({}), answer: answers.operators },
   acts: {
-    input: z.strictObject({
-      ...{ actor: term.optional(), act: term.optional(), customer: term.optional(), ...page },
-    }),
-    answer: pageOf(ActRow),
+    input: z.strictObject({ actor: term.optional(), act: term.optional(), customer: term.optional(), ...page }),
+    answer: answers.acts,
   },
 } as const
 

@@ -1,17 +1,6 @@
-import { afterEach, beforeEach, expect, expectTypeOf, test } from 'vitest'
-import type { OperatorAnswer } from '#operator/queries/wire.ts'
-import type {
-  AuditResult,
-  CustomerPage,
-  CustomerView,
-  EntryView,
-  LiveFigures,
-  OperatorReads,
-  Overview,
-  Recent,
-  RequestView,
-  SignedReceipt,
-} from '#pages/console/wire.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { CustomerPage, CustomerView, EntryView, Overview, RequestView } from '#pages/console/answers.ts'
+import type { AuditResult, LiveFigures, Recent, SignedReceipt } from '#pages/console/wire.ts'
 import type { ListPage } from '#pages/kit/wire.ts'
 import { type OpenedConsole, openConsole, type SignedIn } from './opened-console.ts'
 
@@ -176,9 +165,4 @@ test('entries as a file: every row once, and no text of a customer is a formula'
   expect(lines).toHaveLength(rows.length + 1)
   expect(lines[1]).toContain(`"'=HYPERLINK(""https://evil.example"")"`)
   expect((await opened.act('/api/operator/entries.csv', { from: 'x' }, owner)).status).toBe(400)
-})
-
-test('the page expects the answers that are given', () => {
-  type Given = { [Name in keyof OperatorReads]: OperatorAnswer<Name> }
-  expectTypeOf<Given>().toExtend<OperatorReads>()
 })

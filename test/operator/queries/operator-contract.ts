@@ -9,7 +9,8 @@ import { csvOf } from '#operator/queries/entries.ts'
 import type { OperatorContext } from '#operator/queries/operator-context.ts'
 import type { OperatorQueries } from '#operator/queries/operator-queries.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
-import { operatorOperations, Sums } from '#operator/queries/wire.ts'
+import { operatorOperations } from '#operator/queries/wire.ts'
+import { Sums } from '#pages/console/answers.ts'
 import {
   account,
   capture,
