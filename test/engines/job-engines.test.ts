@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { OpenAiVideos } from '#engines/openai/videos.ts'
 import type { JobProgress } from '#engines/ports/media-engines.ts'
 import { ServiceVideo } from '#engines/service/service-engines.ts'
-import { pooledVideo } from '#engines/upstreams/pooled-engines.ts'
+import { pooledJobs } from '#engines/upstreams/pooled-engines.ts'
 import { UpstreamPool } from '#engines/upstreams/upstream-pool.ts'
 import { agreed } from '../agreed.ts'
 import { dataUrl, png } from '../service/models/example-images.ts'
@@ -91,7 +91,7 @@ async function pooled(kind: Kind) {
   }))
   const clock = new TestClock()
   const pool = new UpstreamPool({ upstreams, queue: { length: 0, waitMs: 1 }, clock })
-  return { made: pooledVideo(pool), pool, clock }
+  return { made: pooledJobs(pool), pool, clock }
 }
 
 describe('over two upstreams, one of which is down', () => {

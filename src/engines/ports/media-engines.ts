@@ -16,6 +16,13 @@ import type {
   VideoChoice,
 } from './engine.ts'
 
+/** What every call of an engine has. */
+export interface EngineCall {
+  /** The engine's own name for the model. */
+  engineModel: string
+  signal: AbortSignal
+}
+
 /** What to say, without options that its model does not support. */
 export interface SpokenText {
   text: string
@@ -30,16 +37,12 @@ export interface SpokenText {
   topP?: number
 }
 
-export interface SpeechCall {
+export interface SpeechCall extends EngineCall {
   request: SpokenText
-  engineModel: string
-  signal: AbortSignal
 }
 
-export interface VoiceCall {
+export interface VoiceCall extends EngineCall {
   sample: Recording
-  engineModel: string
-  signal: AbortSignal
 }
 
 export interface SpeechEngine {
@@ -52,13 +55,11 @@ export interface SpeechEngine {
   cloneVoice?(call: VoiceCall): Promise<string>
 }
 
-export interface TranscriptionCall {
+export interface TranscriptionCall extends EngineCall {
   recording: Recording
   /** ISO 639-1; detected by the engine if absent. */
   language?: string
   timestamps: boolean
-  engineModel: string
-  signal: AbortSignal
 }
 
 export interface TranscribedSpeech extends Pick<Transcription, 'text' | 'timestamps'> {
@@ -84,21 +85,14 @@ export interface MusicRequest {
   speed?: number
 }
 
-export interface MusicCall {
+export interface MusicCall extends EngineCall {
   request: MusicRequest
-  engineModel: string
   /** The job's id, as for a video. */
   jobId: string
-  signal: AbortSignal
 }
 
-export interface MusicEngine {
-  readonly carries: Carries<MusicChoice>
-  /** Starts or finds this job's work. The file is `audio/mpeg`, `audio/wav` or `audio/flac`. */
-  start(call: MusicCall): Promise<JobProgress>
-  /** Polls the work until it is completed or failed. An error thrown here is not a result. */
-  poll(call: MusicCall, engineState: EngineState): Promise<JobProgress>
-}
+/** The file is `audio/mpeg`, `audio/wav` or `audio/flac`. */
+export type MusicEngine = JobEngine<MusicCall, MusicChoice>
 
 export interface TranscriptCall {
   /** A complete file. */
@@ -113,15 +107,13 @@ export interface VideoTranscriber {
   transcribe(call: TranscriptCall): Promise<{ transcript: string; lang?: string }>
 }
 
-export interface VideoCall {
+export interface VideoCall extends EngineCall {
   request: VideoQueueRequest
-  engineModel: string
   /**
    * The job's id: an engine that accepts an idempotency key uses it, so that a submission repeated after a crash makes
    * one video.
    */
   jobId: string
-  signal: AbortSignal
 }
 
 /** What an engine needs in order to find its work after a restart: plain JSON, stored in the job's row. */
@@ -134,13 +126,16 @@ export type JobProgress =
   | { state: 'completed'; path: string; mimeType: string }
   | { state: 'failed'; reason: string; contentPolicy?: boolean }
 
-export interface VideoEngine {
-  readonly carries: Carries<VideoChoice>
+/** An engine whose work outlives a call. */
+export interface JobEngine<Call, Choice extends string> {
+  readonly carries: Carries<Choice>
   /** Starts or finds this job's work. */
-  start(call: VideoCall): Promise<JobProgress>
+  start(call: Call): Promise<JobProgress>
   /** Polls the work until it is completed or failed. An error thrown here is not a result. */
-  poll(call: VideoCall, engineState: EngineState): Promise<JobProgress>
+  poll(call: Call, engineState: EngineState): Promise<JobProgress>
 }
+
+export type VideoEngine = JobEngine<VideoCall, VideoChoice>
 
 /** An image or video of known type. */
 export interface FaceMedia {
@@ -188,10 +183,8 @@ export interface EngineFinding {
   containsMinor?: boolean
 }
 
-export interface ImageCall {
+export interface ImageCall extends EngineCall {
   request: ImageRequest
-  engineModel: string
-  signal: AbortSignal
   found?: (finding: EngineFinding) => void
 }
 
@@ -213,10 +206,8 @@ export interface EditRequest {
   quality?: 'low' | 'medium' | 'high'
 }
 
-export interface EditCall {
+export interface EditCall extends EngineCall {
   request: EditRequest
-  engineModel: string
-  signal: AbortSignal
 }
 
 export interface EditEngine {
@@ -233,10 +224,8 @@ export interface UpscaleRequest {
   enhance?: { creativity: number; replication: number; prompt?: string }
 }
 
-export interface UpscaleCall {
+export interface UpscaleCall extends EngineCall {
   request: UpscaleRequest
-  engineModel: string
-  signal: AbortSignal
 }
 
 export interface UpscaleEngine {
@@ -245,10 +234,8 @@ export interface UpscaleEngine {
   upscale(call: UpscaleCall): Promise<Buffer>
 }
 
-export interface BackgroundCall {
+export interface BackgroundCall extends EngineCall {
   image: ImageFile
-  engineModel: string
-  signal: AbortSignal
 }
 
 export interface BackgroundEngine {

@@ -4,14 +4,13 @@ import type { Carries, ChatEngine, EmbeddingEngine } from '../ports/engine.ts'
 import type {
   BackgroundEngine,
   EditEngine,
-  EngineState,
+  EngineCall,
   ImageEngine,
+  JobEngine,
   JobProgress,
-  MusicEngine,
   SpeechEngine,
   TranscriptionEngine,
   UpscaleEngine,
-  VideoEngine,
   VoiceCall,
 } from '../ports/media-engines.ts'
 import { isNotBegun } from './upstream.ts'
@@ -43,21 +42,11 @@ export const pooledImages = (pool: UpstreamPool<ImageEngine>): ImageEngine => ({
   generate: call => pool.answer(call, (engine, asked) => engine.generate(asked)),
 })
 
-/** Starts and polls jobs. */
-interface JobEngine<Call> {
-  start(call: Call): Promise<JobProgress>
-  poll(call: Call, engineState: EngineState): Promise<JobProgress>
-}
-
-export const pooledVideo = (pool: UpstreamPool<VideoEngine>): VideoEngine => ({
-  carries: carriedByAll(pool),
-  ...pooledJobs(pool),
-})
-
 /** The job's state names the upstream that has it, because no other upstream could be polled for it. */
-const pooledJobs = <Call extends { engineModel: string; signal: AbortSignal }>(
-  pool: UpstreamPool<JobEngine<Call>>,
-): JobEngine<Call> => ({
+export const pooledJobs = <Call extends EngineCall, Choice extends string>(
+  pool: UpstreamPool<JobEngine<Call, Choice>>,
+): JobEngine<Call, Choice> => ({
+  carries: carriedByAll(pool),
   async start(call) {
     // Once a job may have begun, another upstream would make a second video.
     const begun = await pool.answerBy(call, (engine, asked) => engine.start(asked), isNotBegun, isFromEngine)
@@ -108,11 +97,6 @@ async function formatsOfAll(engines: readonly SpeechEngine[]): Promise<readonly 
 export const pooledTranscription = (pool: UpstreamPool<TranscriptionEngine>): TranscriptionEngine => ({
   carries: carriedByAll(pool),
   transcribe: call => pool.answer(call, (engine, asked) => engine.transcribe(asked)),
-})
-
-export const pooledMusic = (pool: UpstreamPool<MusicEngine>): MusicEngine => ({
-  carries: carriedByAll(pool),
-  ...pooledJobs(pool as UpstreamPool<JobEngine<Parameters<MusicEngine['start']>[0]>>),
 })
 
 /** Engines that start from an image, over several upstreams. */

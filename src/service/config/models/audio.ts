@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SpeechFormat, speechTypes } from '#contract/operations/audio.ts'
-import { pooledMusic, pooledSpeech, pooledTranscription } from '#engines/upstreams/pooled-engines.ts'
+import { pooledJobs, pooledSpeech, pooledTranscription } from '#engines/upstreams/pooled-engines.ts'
 import { count, PerMillionUsd, Usd } from '../config-values.ts'
 import { defineModelKind } from '../define-kind.ts'
 
@@ -98,5 +98,5 @@ export const musicKind = defineModelKind({
     ...(speed === undefined ? {} : { speed }),
     price: { per: price.per, microUsd: price.usd },
   }),
-  pooled: pooledMusic,
+  pooled: pooledJobs,
 })

@@ -7,7 +7,7 @@ import {
   VideoResolution,
   videoMediaFields,
 } from '#contract/operations/video.ts'
-import { pooledVideo } from '#engines/upstreams/pooled-engines.ts'
+import { pooledJobs } from '#engines/upstreams/pooled-engines.ts'
 import { count, Text, Usd } from '../config-values.ts'
 import { defineModelKind } from '../define-kind.ts'
 
@@ -63,5 +63,5 @@ export const videoKind = defineModelKind({
     consent: config.consent ?? null,
     delivery: config.delivery,
   }),
-  pooled: pooledVideo,
+  pooled: pooledJobs,
 })
