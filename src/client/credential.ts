@@ -23,11 +23,8 @@ export type SentPayment =
   | { kind: 'credited'; result: TopUpResult; settlement: SettlementResponse | null }
   /** The service rejected it; the authorization may still be valid until it expires. */
   | { kind: 'rejected'; status: number; reason: string }
-  /**
-   * The answer was lost, was a 500, or says pending: only the same bytes may be sent again. `isPending` if the service
-   * has the payment and is waiting for its chain.
-   */
-  | { kind: 'unknown'; reason: string; isPending?: boolean }
+  /** The answer was lost, was a 500, or says pending: only the same bytes may be sent again. */
+  | { kind: 'unknown'; reason: string }
 
 /** How a client identifies itself to a service; null is unauthenticated. */
 export type Credential = { apiKey: string } | { payer: Payer } | null

@@ -87,8 +87,7 @@ export class TopUpClient {
  */
 function outcomeOf(error: ServiceError): SentPayment {
   const { status, kind, body } = error
-  const pending = kind === 'X402_SETTLEMENT_PENDING' ? { isPending: true } : {}
-  if (status === 429 || status >= 500) return { kind: 'unknown', reason: `${status} ${kind}`, ...pending }
+  if (status === 429 || status >= 500) return { kind: 'unknown', reason: `${status} ${kind}` }
   const details = (body as { details?: { reason?: unknown } } | null)?.details?.reason
   const reason = typeof details === 'string' ? details : kind
   return usedUp.test(reason)

@@ -75,7 +75,7 @@ export function fakeService(address: string, ...answers: Behaviour[]) {
     if (behaviour === 'lose before') return { kind: 'unknown', reason: 'connection reset' }
     settled.set(nonce, BigInt(value))
     if (behaviour === 'lose after') return { kind: 'unknown', reason: 'connection reset' }
-    if (behaviour === 'pending') return { kind: 'unknown', reason: '500 X402_SETTLEMENT_PENDING', isPending: true }
+    if (behaviour === 'pending') return { kind: 'unknown', reason: '500 X402_SETTLEMENT_PENDING' }
     if (behaviour === 'throw after') throw new Error('a sender should not throw')
     return credited(address, BigInt(value), nonce)
   }

@@ -11,13 +11,12 @@ export type Send = (paymentSignature: string) => Promise<Sent>
 export type Sent =
   | { kind: 'credited'; result: TopUpResult; settlement: SettlementResponse | null }
   | { kind: 'rejected'; status: number; reason: string }
-  /** `isPending` if the service has the payment and is waiting for its chain. */
-  | { kind: 'unknown'; reason: string; isPending?: boolean }
+  | { kind: 'unknown'; reason: string }
 
 export type SendOutcome =
   | { kind: 'credited'; confirmation: Confirmation }
   | { kind: 'rejected'; reason: string }
-  | { kind: 'unknown'; reason: string; isPending?: boolean }
+  | { kind: 'unknown'; reason: string }
 
 /** Sends once. It relies neither on the sender to return nor on the service to have credited this wallet. */
 export async function sendOnce(send: Send, payload: string, address: string): Promise<SendOutcome> {
@@ -62,6 +61,9 @@ export function positive(amount: number): MicroUsd | null {
 /** Keeps a service's error code but not its sentences, which would be shown to users and models. */
 export const plainReason = (reason: string): string =>
   /^[A-Za-z0-9_ .:-]+$/.test(reason) ? reason.slice(0, maxReasonLength) : 'no readable reason'
+
+/** Whether the service has the payment and is waiting for its chain. */
+export const isPending = (reason: string | null): boolean => reason?.endsWith(' X402_SETTLEMENT_PENDING') ?? false
 
 export const plainTransaction = (transaction: string | undefined): string | null =>
   transaction !== undefined && /^[0-9A-Za-z]{1,128}$/.test(transaction) ? transaction : null

@@ -14,7 +14,7 @@ import { defaultRails, namespaceOf, railOf } from '../rules/policy.ts'
 import { refuseWhenStopped } from '../rules/stop-switch.ts'
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { PayContext } from './payer.ts'
-import { type Send, type SendOutcome, sendOnce } from './send-payment.ts'
+import { isPending, type Send, type SendOutcome, sendOnce } from './send-payment.ts'
 import { type TopUpLease, withTopUpLease } from './top-up-lease.ts'
 
 /** Sends a signed payment until it is answered. If it stays open, throws a refusal, and nothing else is signed. */
@@ -89,7 +89,7 @@ function sendUntilAnswered(
 /** Null if the payment is not sent again for now. */
 function pauseAfter(outcome: SendOutcome, attempt: number, passedMs: number): number | null {
   if (outcome.kind !== 'unknown') return null
-  if (!outcome.isPending) return limits.sendPausesMs[attempt] ?? null
+  if (!isPending(outcome.reason)) return limits.sendPausesMs[attempt] ?? null
   const pauseMs = limits.pendingPausesMs[attempt] ?? null
   return pauseMs === null || passedMs + pauseMs > limits.pendingMs ? null : pauseMs
 }
@@ -183,14 +183,12 @@ function stillOpen(payment: journal.Payment, context: Pick<PayContext, 'keys' | 
     })
   return new WalletRefusal({
     rule: payment.sends > limits.sendAttempts ? 'payment-open' : 'outcome-unknown',
-    sentence: isPending.test(payment.reason ?? '')
+    sentence: isPending(payment.reason)
       ? `The service has the payment ${payment.id} of ${amount}, and its chain has not confirmed it yet.`
       : `It is unknown whether the payment ${payment.id} of ${amount} arrived (${payment.reason ?? 'no answer'}).`,
     nextStep: `Try again in a minute: the same payment is sent again, never a second one. After ${until} the user can run \`farebox wallet resolve ${payment.id}\`.`,
   })
 }
-
-const isPending = /\bX402_SETTLEMENT_PENDING$/
 
 /** The refusal that an empty wallet gets on its first call: nothing is lost, only money is missing. */
 function noFunds(
