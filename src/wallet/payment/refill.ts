@@ -16,11 +16,11 @@ import {
   takeRefillTurn,
 } from '../records/refill-rows.ts'
 import type { Refill } from '../rules/policy.ts'
-import { isPolicyRule, recordRefusal } from '../rules/refusals.ts'
+import { recordRefusal } from '../rules/refusals.ts'
 import { isStopped } from '../rules/stop-switch.ts'
 import { NeedsApproval } from '../terms/approval.ts'
 import type { Offer, Order, SeenCredit } from '../terms/order.ts'
-import { WalletRefusal } from '../terms/refusal.ts'
+import { isPolicyRule, WalletRefusal } from '../terms/refusal.ts'
 import type { PayContext } from './payer.ts'
 
 interface Refilling {

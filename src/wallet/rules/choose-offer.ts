@@ -32,12 +32,14 @@ export function chooseOffer(
   const payable: ChosenOffer[] = []
   for (const option of order.accepts.slice(0, limits.maxOptions)) {
     const failure = firstFailure(option, { policy, amount, payer })
-    if (failure) failures.push({ rule: failure[0], why: failure[1], option })
+    if (failure) failures.push(failure)
     else payable.push(asChosen(option, policy.origin, known))
   }
   const chosen = payable.find(candidate => candidate.isKnownPayee) ?? payable[0]
   if (chosen) return { kind: 'chosen', chosen }
-  const { rule, why, option } = furthest(failures)
+  // Reports the failure of the offer that passed the most checks.
+  const [furthest] = failures.toSorted((one, other) => other.passed - one.passed)
+  const { rule, why, option } = furthest ?? ({ rule: 'offer', why: 'it is empty', option: null } as const)
   return {
     kind: 'refused',
     refusal: {
@@ -78,10 +80,11 @@ const checks: readonly Check[] = [
       : ['price-bait', `it asks for at least ${displayUsd(BigInt(amount))}, but the order is for ${displayUsd(ours)}`],
 ]
 
-function firstFailure(option: PaymentOption, terms: Terms): [Rule, string] | null {
-  for (const check of checks) {
+/** Returns the first check that the offer fails, and how many it passed before; null if it passes all of them. */
+function firstFailure(option: PaymentOption, terms: Terms): Failure | null {
+  for (const [passed, check] of checks.entries()) {
     const failure = check(option, terms)
-    if (failure) return failure
+    if (failure) return { rule: failure[0], why: failure[1], option, passed }
   }
   return null
 }
@@ -90,6 +93,8 @@ interface Failure {
   rule: Rule
   why: string
   option: unknown
+  /** How many checks it passed. */
+  passed: number
 }
 
 /** Returns what a record may contain about an offer: a service's words only if they are plain. */
@@ -105,28 +110,6 @@ function offered(option: unknown, ours: MicroUsd | null): RefusedTerms {
 
 /** The form of addresses and chain names. */
 const isPlain = (value: unknown): value is string => typeof value === 'string' && /^[\w:.-]{1,128}$/.test(value)
-
-/** Reports the failure of the offer that passed the most checks. */
-function furthest(failures: readonly Failure[]): Failure {
-  const order: readonly Rule[] = [
-    'offer',
-    'scheme',
-    'network',
-    'asset',
-    'transfer-method',
-    'token-name',
-    'fee-payer',
-    'recipient',
-    'amount-text',
-    'authorization-lifetime',
-    'price-bait',
-  ]
-  return (
-    failures.toSorted((one, other) => order.indexOf(other.rule) - order.indexOf(one.rule))[0] ?? {
-      ...{ rule: 'offer', why: 'it is empty', option: null },
-    }
-  )
-}
 
 function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null {
   if (!isObject(extra)) return ['token-name', 'it does not name its token']

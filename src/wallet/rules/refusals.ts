@@ -5,7 +5,7 @@ import type { SolanaKey, WalletKey } from '../keys/keys.ts'
 import * as limits from '../limits.ts'
 import { all, change, first, type Records, type Row, type Value, type Work } from '../records/records.ts'
 import type { AskedAbout } from '../terms/about-call.ts'
-import { type RefusedTerms, type Rule, WalletRefusal } from '../terms/refusal.ts'
+import { isPolicyRule, type RefusedTerms, type Rule, WalletRefusal } from '../terms/refusal.ts'
 
 /** One refusal to pay, as stored in the journal. It contains no secret and nothing of a call's content. */
 export interface RefusalRecord {
@@ -48,19 +48,6 @@ interface Refused extends DecidedCall {
   sentence: string
   terms?: RefusedTerms | undefined
 }
-
-/**
- * Rules by which the wallet chooses not to pay. All other rules mean that it could not pay, that another process is
- * paying at the moment, or that a payment is still open, which has its own row.
- */
-const policyRules: ReadonlySet<Rule> = new Set<Rule>([
-  ...(['stopped', 'origin', 'offer', 'scheme', 'network', 'asset', 'transfer-method', 'recipient'] as const),
-  ...(['amount-text', 'token-name', 'fee-payer', 'authorization-lifetime', 'minimum', 'price-bait', 'order'] as const),
-  ...(['max-payment', 'max-day', 'max-total', 'max-call', 'cooldown', 'denied', 'expired'] as const),
-  ...(['too-many-questions', 'other-journal', 'journal-behind', 'clock'] as const),
-])
-
-export const isPolicyRule = (rule: Rule): boolean => policyRules.has(rule)
 
 /** Runs work that may refuse to pay, and records the refusal before the caller gets it. */
 export async function recorded<Result>(

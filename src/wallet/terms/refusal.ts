@@ -1,26 +1,18 @@
+/**
+ * Rules by which the wallet chooses not to pay. All other rules mean that it could not pay, that another process is
+ * paying at the moment, or that a payment is still open, which has its own row.
+ */
+const policyRules = [
+  ...(['stopped', 'origin', 'offer', 'scheme', 'network', 'asset', 'transfer-method', 'recipient'] as const),
+  ...(['amount-text', 'token-name', 'fee-payer', 'authorization-lifetime', 'minimum', 'price-bait', 'order'] as const),
+  ...(['max-payment', 'max-day', 'max-total', 'max-call', 'cooldown', 'denied', 'expired'] as const),
+  ...(['too-many-questions', 'other-journal', 'journal-behind', 'clock'] as const),
+]
+
 /** The rule that refused. A program may branch on it; the user reads the sentence. */
 export type Rule =
-  | 'stopped'
+  | (typeof policyRules)[number]
   | 'dry-run'
-  | 'origin'
-  | 'offer'
-  | 'scheme'
-  | 'network'
-  | 'asset'
-  | 'transfer-method'
-  | 'recipient'
-  | 'amount-text'
-  | 'token-name'
-  | 'fee-payer'
-  | 'authorization-lifetime'
-  | 'minimum'
-  | 'price-bait'
-  | 'order'
-  | 'max-payment'
-  | 'max-day'
-  | 'max-total'
-  | 'max-call'
-  | 'cooldown'
   | 'funds'
   | 'refill-unseen'
   | 'top-up-running'
@@ -28,19 +20,15 @@ export type Rule =
   | 'payment-open'
   | 'payment-rejected'
   | 'outcome-unknown'
-  | 'denied'
-  | 'expired'
-  | 'too-many-questions'
   | 'key'
   | 'node'
   | 'settings'
   | 'state'
   | 'journal-away'
-  | 'other-journal'
-  | 'journal-behind'
-  | 'clock'
   | 'other-owner'
   | 'not-found'
+
+export const isPolicyRule = (rule: Rule): boolean => policyRules.some(each => each === rule)
 
 export interface Refusal {
   rule: Rule
