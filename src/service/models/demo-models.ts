@@ -40,8 +40,15 @@ export interface DemoEngines {
   music?: MusicEngine
 }
 
-/** 2026-11-01, when these models were first offered. */
-const createdAt = 1_793_491_200
+/** 2026-11-01, when the first of these models were offered. */
+const modelsAtSeconds = 1_793_491_200
+
+/** 2026-11-22, when the others were offered. */
+const mediaAtSeconds = 1_795_305_600
+
+const demo = (id: string, createdAt = mediaAtSeconds) => ({
+  ...{ id, createdAt, privacy: 'private' as const, traits: ['default'], engineName: 'demo', engineModel: id },
+})
 
 /** The models of a service without engines of its own; the text of each says that it is a demonstration. */
 export function demoModels({ chat, embeddings, images, imageEdits, video, music }: DemoEngines): Model[] {
@@ -63,15 +70,10 @@ export function demoModels({ chat, embeddings, images, imageEdits, video, music 
 
 const demoChat = (engine: ChatEngine): TextModel => ({
   type: 'text',
-  id: 'demo-chat',
+  ...demo('demo-chat', modelsAtSeconds),
   name: 'Demo chat',
   description:
     'A demonstration without a language model behind it: it answers from the request itself, counts real tokens and streams.',
-  createdAt,
-  privacy: 'private',
-  traits: ['default'],
-  engineName: 'demo',
-  engineModel: 'demo-chat',
   tier: 'XS',
   contextTokens: 131_072,
   maximumCompletionTokens: 16_384,
@@ -101,15 +103,10 @@ const demoChat = (engine: ChatEngine): TextModel => ({
 
 const demoEmbedding = (engine: EmbeddingEngine): EmbeddingModel => ({
   type: 'embedding',
-  id: 'demo-embedding',
+  ...demo('demo-embedding', modelsAtSeconds),
   name: 'Demo embedding',
   description:
     'A demonstration without a model: vectors of the words and parts of words in a text. Texts that share many of them get similar vectors.',
-  createdAt,
-  privacy: 'private',
-  traits: ['default'],
-  engineName: 'demo',
-  engineModel: 'demo-embedding',
   dimensions: demoDimensions,
   hasDimensions: true,
   maximumInputTokens: 8_192,
@@ -119,14 +116,9 @@ const demoEmbedding = (engine: EmbeddingEngine): EmbeddingModel => ({
 
 const demoImage = (engine: ImageEngine): ImageModel => ({
   type: 'image',
-  id: 'demo-image',
+  ...demo('demo-image', modelsAtSeconds),
   name: 'Demo image',
   description: 'A demonstration: a real PNG that shows the words of the prompt, on colours that depend on it.',
-  createdAt,
-  privacy: 'private',
-  traits: ['default'],
-  engineName: 'demo',
-  engineModel: 'demo-image',
   promptCharacters: 1_500,
   formats: ['png'],
   sideDivisor: 8,
@@ -141,17 +133,14 @@ const demoImage = (engine: ImageEngine): ImageModel => ({
 
 const demoVideo = (engine: VideoEngine, id: string, delivery: VideoModel['delivery']): VideoModel => ({
   type: 'video',
+  ...demo('demo-video', modelsAtSeconds),
   id,
   name: delivery === 'inline' ? 'Demo video' : 'Demo video by download link',
   description:
     delivery === 'inline'
       ? 'A demonstration: a real MP4 drawn from the words of the prompt, with the given image as background.'
       : 'A demonstration: the same as demo-video, but delivered through a signed download link instead of in the answer to a poll.',
-  createdAt,
-  privacy: 'private',
   traits: delivery === 'inline' ? ['default'] : [],
-  engineName: 'demo',
-  engineModel: 'demo-video',
   constraints: {
     aspect_ratios: ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3', '21:9'],
     resolutions: ['480p', '360p', '720p', '1080p'],
@@ -192,15 +181,11 @@ const demoStudio = (engine: VideoEngine): VideoModel => {
 
 const demoUpscaler = (engine: VideoEngine): VideoModel => ({
   type: 'video',
-  id: 'demo-video-upscale',
+  ...demo('demo-video-upscale', modelsAtSeconds),
   name: 'Demo video upscaler',
   description:
     'A demonstration without a model behind it: enlarges a video (video_url, at most 300 s) by a filter, 1, 2 or 4 times by upscale_factor.',
-  createdAt,
-  privacy: 'private',
   traits: [],
-  engineName: 'demo',
-  engineModel: 'demo-video-upscale',
   constraints: {
     aspect_ratios: [],
     resolutions: [],
@@ -243,18 +228,11 @@ function perMillion(usd: string): bigint {
   return pico
 }
 
-/** 2026-11-22, when these models were first offered. */
-const mediaCreatedAt = 1_795_305_600
-
-const demo = { createdAt: mediaCreatedAt, privacy: 'private', traits: ['default'], engineName: 'demo' } as const
-
 export const demoSpeech = (): SpeechModel => ({
-  ...demo,
+  ...demo('demo-speech'),
   type: 'tts',
-  id: 'demo-speech',
   name: 'Demo speech',
   description: 'A demonstration without a voice behind it: real audio that hums the letters of a text.',
-  engineModel: 'demo-speech',
   voices: demoVoices,
   formats: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'],
   hasSpeed: true,
@@ -266,13 +244,11 @@ export const demoSpeech = (): SpeechModel => ({
 })
 
 const demoTranscription = (): TranscriptionModel => ({
-  ...demo,
+  ...demo('demo-asr'),
   type: 'asr',
-  id: 'demo-asr',
   name: 'Demo transcription',
   description:
     'A demonstration that does not recognize speech: it measures how long a recording is, and answers with a sentence about it.',
-  engineModel: 'demo-asr',
   hasTimestamps: false,
   longestSeconds: 3_600,
   // 0.0001 USD per second.
@@ -281,12 +257,10 @@ const demoTranscription = (): TranscriptionModel => ({
 })
 
 export const demoMusic = (engine: MusicEngine): MusicModel => ({
-  ...demo,
+  ...demo('demo-music'),
   type: 'music',
-  id: 'demo-music',
   name: 'Demo music',
   description: 'A demonstration without a model: real audio with a melody that depends on the prompt.',
-  engineModel: 'demo-music',
   durations: { default: 8, least: 1, most: 30 },
   promptCharacters: { least: 1, most: 1_000 },
   lyrics: { characters: 2_000, areRequired: false },
@@ -299,14 +273,7 @@ export const demoMusic = (engine: MusicEngine): MusicModel => ({
   engine,
 })
 
-const shared = {
-  createdAt: mediaCreatedAt,
-  privacy: 'private',
-  traits: ['default'],
-  engineName: 'demo',
-  shortestSide: 8,
-  mostPixels: 16_777_216,
-} as const
+const inputs = { shortestSide: 8, mostPixels: 16_777_216 }
 
 /** Demonstrations that start from an image; the text of each says so. */
 const demoImageInputModels = (engine: EditEngine & UpscaleEngine & BackgroundEngine): ImageInputModel[] => [
@@ -316,13 +283,12 @@ const demoImageInputModels = (engine: EditEngine & UpscaleEngine & BackgroundEng
 ]
 
 const demoEdit = (engine: EditEngine): EditModel => ({
-  ...shared,
+  ...demo('demo-edit'),
+  ...inputs,
   type: 'inpaint',
-  id: 'demo-edit',
   name: 'Demo edit',
   description:
     'A demonstration: the images side by side above the prompt, whose words grey, sepia, invert, brighter, darker and mirror change them.',
-  engineModel: 'demo-edit',
   promptCharacters: 2_000,
   formats: ['png'],
   aspectRatios: editAspectRatios.filter(ratio => ratio !== 'auto'),
@@ -332,12 +298,11 @@ const demoEdit = (engine: EditEngine): EditModel => ({
 })
 
 const demoUpscale = (engine: UpscaleEngine): UpscaleModel => ({
-  ...shared,
+  ...demo('demo-upscale'),
+  ...inputs,
   type: 'upscale',
-  id: 'demo-upscale',
   name: 'Demo upscale',
   description: 'A demonstration without a model behind it: a larger image by bicubic interpolation, no sharper.',
-  engineModel: 'demo-upscale',
   mostMadePixels: 16_777_216,
   hasEnhance: false,
   price: { twiceMicroUsd: microUsd(10_000), fourTimesMicroUsd: microUsd(30_000) },
@@ -345,13 +310,12 @@ const demoUpscale = (engine: UpscaleEngine): UpscaleModel => ({
 })
 
 const demoBackground = (engine: BackgroundEngine): BackgroundModel => ({
-  ...shared,
+  ...demo('demo-background'),
+  ...inputs,
   type: 'background',
-  id: 'demo-background',
   name: 'Demo background removal',
   description:
     'A demonstration without a model: makes the area of the border’s colour that touches the border transparent.',
-  engineModel: 'demo-background',
   price: { perImageMicroUsd: microUsd(10_000) },
   engine,
 })
