@@ -33,6 +33,5 @@ export interface AgentContext {
   records: Records
   approvals: Approvals
   clock: Clock
-  /** How the agent waits. */
   pause: Pause
 }

@@ -61,7 +61,6 @@ export interface FoundWallet {
   isBundle?: boolean
 }
 
-/** An open agent with all of its parts. */
 export type OpenAgent = Awaited<ReturnType<typeof openAgent>>
 
 /** Assembles an agent. Nothing is sent; the state file is opened on first use. */

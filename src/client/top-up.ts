@@ -14,7 +14,6 @@ import { writeRequest } from './wire/write-request.ts'
 
 const noCall = { params: undefined, query: undefined, body: {} } as const
 
-/** How the service can be paid. */
 export interface TopUpOffer {
   accepts: readonly PaymentOption[]
   /** The current time on the service's clock, in Unix milliseconds; null if it did not send one. */

@@ -16,7 +16,6 @@ export interface ModelCounts {
   units: Map<string, bigint>
 }
 
-/** The charges of one customer. */
 export interface CustomerCounts {
   requests: number
   charged: bigint

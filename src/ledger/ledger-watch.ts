@@ -124,7 +124,6 @@ export interface Breach {
   account: string
 }
 
-/** One checked slice. */
 export interface Slice<Position> {
   breach: Breach | null
   /** Where the next slice begins; null at the end. */

@@ -23,7 +23,6 @@ export interface Invocation {
 }
 
 export interface CalledTool {
-  /** The tool's name. */
   name: string
   /** Its arguments as received; JSON. */
   given: unknown

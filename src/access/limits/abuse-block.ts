@@ -31,7 +31,6 @@ export class AbuseBlock {
     if (isBlocked(untilMs, nowMs)) throw tooManyFailures(retryAfterHeaders(untilMs, nowMs, 'user'))
   }
 
-  /** Applies a block that another process started. */
   hold(subject: string, untilMs: number): void {
     const known = this.#records.get(subject)?.blockedUntilMs ?? 0
     this.#records.set(subject, { failuresMs: [], blockedUntilMs: Math.max(known, untilMs) })

@@ -92,7 +92,6 @@ function countedName(countedFor: CountedFor, address: string): string {
 export interface Guards {
   /** Throws `tooManyFailures` while this caller is blocked (brief §7.3). */
   admit(caller: Caller): void
-  /** Counts a failed request towards the block. */
   failed(caller: Caller): void
   /** Logs a request of an identified caller that was refused for a limit. */
   refused(caller: Caller, demand: LimitedDemand, error: ServiceError): void

@@ -17,7 +17,6 @@ import {
 import { type LimitedRequest, type LimitSettings, limitDimensions, windowMs } from './limit-rules.ts'
 import { countedTokens, type DimensionState, type LimitStore, type Taken, type WindowCounts } from './windows.ts'
 
-/** A request that is within its limits. */
 interface Admission {
   /** Headers for the answer (brief §8.4). */
   headers: HeaderFields

@@ -78,7 +78,6 @@ export class Windows implements LimitStore {
     this.#limit = limit
   }
 
-  /** Current number of counters. */
   get size(): number {
     return this.#counters.size
   }

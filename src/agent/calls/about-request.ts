@@ -10,7 +10,6 @@ import { askedModel } from '../prices/asked-models.ts'
 
 /** What a tool's call has read before the user is asked. */
 export interface ToolAsking {
-  /** The tool's name. */
   tool: string | null
   /** Absent if their names are no longer known: then the body's content counts. */
   files?: readonly AskedFile[]

@@ -34,7 +34,6 @@ import {
 import { type CallPayment, payAfter402, recoverOnce } from './pay-after-402.ts'
 import { type WaitingCaller, WaitingCallers, whileWanted } from './waiting-callers.ts'
 
-/** The result of a paid call. */
 export type Bought<O extends Operation> =
   | { kind: 'bought'; rowId: string; price: PricedCall; answer: ClientAnswer<O>; payments: readonly CallPayment[] }
   /** An earlier, undelivered call that is equal. */
@@ -45,7 +44,6 @@ export type Bought<O extends Operation> =
 /** Includes the facts that the user sees if an approval is needed. */
 type BuyOptions = PaidOptions & { asking?: ToolAsking | null }
 
-/** A paid call in flight, with its row. */
 export interface Buying<O extends Operation> {
   rowId: string
   bought: Promise<Bought<O>>
@@ -245,7 +243,6 @@ interface Sending {
   isWanted(): boolean
 }
 
-/** The parts of an agent that a paid call uses. */
 interface PayingContext extends AgentContext {
   models: ModelRecords
   rows: PaidCallRows

@@ -61,7 +61,6 @@ export interface NewJob {
   model: string
   downloadUrl: string | null
   priceMicroUsd: MicroUsd | null
-  /** The tool that was called. */
   startedBy: string | null
 }
 

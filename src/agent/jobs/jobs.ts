@@ -28,7 +28,6 @@ export interface JobContext extends AgentContext {
   callJobs: CallJobs
 }
 
-/** Polls jobs and saves their results. */
 export class Jobs implements JobStore {
   readonly #agent: JobContext
   readonly #rows: JobRows

@@ -30,7 +30,6 @@ interface Shrinking {
   path: string
 }
 
-/** Previews of saved images and videos. */
 export class Previews {
   readonly #files: Files
   readonly #workers: MediaWorkers

@@ -170,7 +170,6 @@ const failed = (status: number, code: string, message: string, headers: Record<s
 
 interface ProxyRequest {
   headers: Headers
-  /** The port that the proxy listens on. */
   port: number
 }
 

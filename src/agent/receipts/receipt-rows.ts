@@ -31,7 +31,6 @@ export interface ReceiptRow extends Omit<KnownCall, 'kind'> {
   atMs: number
 }
 
-/** Stored receipts, and the keys to verify them. */
 export class ReceiptRows {
   readonly #tables: AgentTables
 
@@ -63,7 +62,6 @@ export class ReceiptRows {
     })
   }
 
-  /** Records the result of a check. */
   judge(
     { service, id }: Pick<ReceiptRow, 'service' | 'id'>,
     verdict: Pick<ReceiptRow, 'state' | 'problem' | 'receipt'>,

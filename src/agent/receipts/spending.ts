@@ -75,7 +75,6 @@ const add = (sums: Map<string, bigint>, name: string, amount: bigint): void => {
   sums.set(name, (sums.get(name) ?? 0n) + amount)
 }
 
-/** Sums by name, the largest first. */
 class Sums {
   readonly #sums = new Map<string, { spent: bigint; charges: number }>()
 

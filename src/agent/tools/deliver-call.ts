@@ -132,7 +132,6 @@ const answeredContext = (context: ToolContext, answeredId: string, answered: Ans
   },
 })
 
-/** A tool's call, as its effects need it. */
 export interface Asked {
   agent: OpenAgent
   signal: AbortSignal

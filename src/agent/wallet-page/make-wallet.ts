@@ -35,7 +35,6 @@ export const capFields = [
 
 type CapName = (typeof capFields)[number][0]
 
-/** The user's choices on the page. */
 export interface WalletChoice {
   place: KeyPlace
   /** Null for `local`. */

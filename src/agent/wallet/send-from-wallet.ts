@@ -31,7 +31,6 @@ export interface OwnerSends {
    * Returns the transfer after all checks: `to` is an address, `amount` is USD as decimal text or `all`. Signs nothing.
    */
   prepare(order: { to: string; amount: string }): Promise<PreparedTransfer | ArrivedTransfer>
-  /** Sends what the user has confirmed. */
   send(prepared: PreparedTransfer, confirmed: ConfirmedSend): Promise<Transfer>
   /** The pending transfer on an EVM chain as another wallet can submit it. */
   printed(transfer: Transfer): Promise<PrintedTransfer>

@@ -27,7 +27,6 @@ import { asTyped, placeOf } from '../words/typed-commands.ts'
 import { refillOf, seeCredit } from './limits-view.ts'
 import { sayRefill } from './refills.ts'
 
-/** The wallet as tools see it. */
 export class ToolWallet implements WalletClient {
   readonly #agent: AgentContext
   readonly #receipts: Receipts

@@ -154,7 +154,6 @@ async function copyWhole(part: string, path: string): Promise<void> {
   }
 }
 
-/** Detects a file's type from its first bytes. */
 export async function typeOfFile(path: string): Promise<SniffedType | null> {
   const file = await open(path, 'r')
   try {

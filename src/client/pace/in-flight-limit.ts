@@ -28,7 +28,6 @@ export class InFlightLimit {
     return Math.floor(this.#most)
   }
 
-  /** Returns false if all slots are taken. */
   take(id: string): boolean {
     const nowMs = this.#clock.now()
     if (this.#taken.size >= this.most) {

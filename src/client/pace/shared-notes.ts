@@ -27,7 +27,6 @@ export interface SharedNotes {
 
 /** Identifies the process of a call in flight, so that we don't wait for calls of a dead process. */
 export interface NoteOwner {
-  /** This process's name. */
   name: string
   /** Returns false only if the process of that name has certainly ended. */
   mayRun(name: string): boolean

@@ -270,7 +270,6 @@ export function answerHeaders(headers: Headers, nowMs: number): AnswerHeaders {
   }
 }
 
-/** Renames the vendor's headers to ours. */
 export function inOurWords(headers: Headers, vendor: string): Headers {
   const ours = new Headers()
   const theirs = vendorHeader('x-service-', vendor)

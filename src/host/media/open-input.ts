@@ -2,7 +2,6 @@ import type { CodecContext, FormatContext, Frame, Packet, Stream } from 'node-av
 import { AvError, type AvLibrary, setOptions, stepOf, succeed } from './ffmpeg.ts'
 import type { Conversion, ConversionInput, Track } from './tasks.ts'
 
-/** Receives the frames of one stream. */
 export interface FrameTaker {
   /** Takes the content of the frame; its time is in the stream's units. */
   take(frame: Frame, stream: Stream): void

@@ -25,7 +25,6 @@ export class OpenOutput {
     return this.bytes >= this.#to.mostBytes
   }
 
-  /** Adds an encoder as a stream of the file. */
   add(encoder: CodecContext): Stream {
     const stream = this.#context.newStream()
     succeed(this.#library, stream.codecpar.fromContext(encoder), 'adding a track')

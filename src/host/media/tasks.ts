@@ -75,7 +75,6 @@ export interface AudioTrack extends AnyTrack {
 
 export type Track = VideoTrack | AudioTrack
 
-/** What was written. */
 export interface Converted {
   /** Frames of video, and samples of one audio channel. */
   frames: number

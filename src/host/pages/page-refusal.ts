@@ -18,7 +18,6 @@ export class PageRefusal extends Error {
   }
 }
 
-/** The answer with a refusal. */
 export function refused(status: number, happened: string, next: string, retryAfterSeconds: number | null = null) {
   const response = sendJson(status, { happened, next })
   if (retryAfterSeconds !== null) response.headers.set('retry-after', `${retryAfterSeconds}`)

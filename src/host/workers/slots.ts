@@ -82,7 +82,6 @@ export class Slots {
   }
 }
 
-/** A task that waits in a queue. */
 export interface Queued {
   /** The account that called; null for unauthenticated work. */
   owner: string | null
@@ -133,7 +132,6 @@ export class FairQueue<Task extends Queued> {
     if (at >= 0) this.#waiting.splice(at, 1)
   }
 
-  /** Removes and returns all tasks. */
   clear(): Task[] {
     return this.#waiting.splice(0)
   }

@@ -127,7 +127,6 @@ function stakingOf({ granted, spent, staking_held: held }: StakingRow) {
   return { granted, spent, held, available: left > 0n ? left : 0n }
 }
 
-/** Whether the ledger has this account. */
 export async function hasAccount(reader: AuditReader, account: string): Promise<boolean> {
   for await (const _ of reader.rows('SELECT id FROM account WHERE id = ?', account)) return true
   return false

@@ -33,7 +33,6 @@ export interface SumFilter extends DayRange {
   model?: string | undefined
 }
 
-/** The condition of a statement over `day_sum`. */
 export const inFilter = ({ fromMs, toMs, customer, model }: SumFilter): RawBuilder<unknown> =>
   sql`day_ms >= ${fromMs} AND day_ms < ${toMs}${customer === undefined ? sql`` : sql` AND account = ${customer}`}${
     model === undefined ? sql`` : sql` AND model = ${model}`
@@ -41,7 +40,6 @@ export const inFilter = ({ fromMs, toMs, customer, model }: SumFilter): RawBuild
 
 type Reading = Pick<Store, 'read'>
 
-/** The sums of one kind of entry. */
 export interface KindRow {
   kind: string
   effect_usd: bigint

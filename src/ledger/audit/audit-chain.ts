@@ -4,7 +4,6 @@ import type { AuditReader } from './audit-reader.ts'
 import type { Payee, TransferSource } from './audit-transfers.ts'
 import { type AuditFinding, Findings } from './findings.ts'
 
-/** The result of auditing the chains. */
 export interface ChainAuditReport {
   /** True if every credit has its transfer, and every payment that reached us its credit. */
   ok: boolean

@@ -3,7 +3,6 @@ import { exportChunkCharacters } from '../bounds.ts'
 import type { AuditReader } from './audit-reader.ts'
 
 export interface ExportFilter {
-  /** One account; all if absent. */
   account?: string
   /** Unix milliseconds; `fromMs` is included and `toMs` is not. */
   fromMs?: number

@@ -21,7 +21,6 @@ import {
 } from './charge-order.ts'
 import { ChargeUnknown, leftForHold } from './funding.ts'
 
-/** The start of a charge. */
 export interface OpenedHold {
   order: ChargeOrder
   /** Null if unknown. */

@@ -56,7 +56,6 @@ export interface PeriodStarts {
   monthStartMs: number
 }
 
-/** The state of a key that a change depends on. */
 export interface KeyState {
   budget: KeyBudget | null
   expiresAtMs: number | null
@@ -86,7 +85,6 @@ export interface RevokeKey {
   atMs: number
 }
 
-/** An operator's notes about a customer. */
 export interface CustomerDetails {
   name: string | null
   email: string | null

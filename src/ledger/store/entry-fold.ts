@@ -16,7 +16,6 @@ export interface EntryFold {
   beforeMs: number
 }
 
-/** A store whose old entries can be folded. */
 export interface FoldingStore extends Store {
   /**
    * Replaces entries by their sums in one transaction. This is the only way in which entries are deleted. Rejects and

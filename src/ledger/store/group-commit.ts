@@ -11,13 +11,11 @@ interface Call {
   reject(error: StoreError): void
 }
 
-/** Where a unit's result belongs. */
 export interface UnitPlace {
   call: Call
   index: number
 }
 
-/** A unit in the queue. */
 export interface QueuedUnit extends UnitPlace {
   unit: Unit
 }

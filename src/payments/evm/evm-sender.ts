@@ -109,7 +109,6 @@ export class EvmSender {
     return this.#dataFee
   }
 
-  /** Describes the problem to the operator. */
   get feeProblem(): string {
     return `Fees have reached the hourly cap of ${this.#viem.formatEther(this.#fees.perHour)} ETH, so payments wait; raise the cap if this is not an attack.`
   }

@@ -1,7 +1,6 @@
 import type { Clock } from '#contract/time.ts'
 import { feeStepMs, feeWindowMs } from '../bounds.ts'
 
-/** What was reserved for one settlement. */
 export interface CountedFee {
   /** Replaces the maximum cost with the actual one. */
   correct(fee: bigint): void

@@ -19,7 +19,6 @@ export interface Approval {
   facts: ApprovalFacts
   /** What the call that needs approval is about; null if unknown, and from a day after the request has ended. */
   about: AskedAbout | null
-  /** The service's origin. */
   origin: string
   requestHash: string
   state: 'pending' | 'approved' | 'denied' | 'expired'

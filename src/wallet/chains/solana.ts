@@ -161,7 +161,6 @@ export async function tokenAccountOwner(url: string, address: string, mint: stri
 
 const memoProgram = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr'
 
-/** Addresses of Solana programs, as published. */
 const programs: ReadonlySet<string> = new Set([
   memoProgram,
   '11111111111111111111111111111111',

@@ -14,14 +14,12 @@ import type { ChosenOffer, Order, Payee, SignedPayment } from '../terms/order.ts
 import { WalletRefusal } from '../terms/refusal.ts'
 import type { Pause } from './top-up-lease.ts'
 
-/** What is needed to pay. */
 export interface PayContext {
   records: Records
   /** The folder of the stop file. */
   folder: string
   /** One per rail, Base first. */
   keys: readonly WalletKey[]
-  /** The key that pays. */
   key: WalletKey
   /** As configured by the owner; within a payment, those that may be used for it. */
   nodes: ChainNodes

@@ -209,7 +209,6 @@ interface Place {
   network: string
 }
 
-/** The wallet's other addresses that may pay. */
 const otherPlaces = ({ address }: journal.Payment, { keys, policy }: Pick<PayContext, 'keys' | 'policy'>): Place[] =>
   keys.flatMap(key => {
     const rail = key.address === address ? null : railOf(policy, key.address)

@@ -13,7 +13,6 @@ import { stateFileName } from './state.ts'
 
 /** How far a journal has come. Steps are only added, so an older copy has fewer. */
 interface JournalMark {
-  /** The journal's own id. */
   journal: string
   /** State changes over all payments. */
   steps: number

@@ -13,7 +13,6 @@ const { note, step, wrongStep } = stateRows({ table: 'transfers', noun: 'transfe
 export interface Transfer extends Rail {
   id: string
   state: PaymentState
-  /** The wallet's address. */
   address: string
   payTo: string
   amountMicroUsd: MicroUsd

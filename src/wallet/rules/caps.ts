@@ -10,7 +10,6 @@ export interface Situation {
   approvedPayees: readonly Payee[]
   /** The user has switched the wallet off. */
   isStopped: boolean
-  /** The address that would pay. */
   payer: string
   /** The time by other clocks, if known. */
   otherClocks?: readonly { whose: 'service' | 'chain'; atMs: number }[]

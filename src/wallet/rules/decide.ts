@@ -10,7 +10,6 @@ import { beyondCap, overCap, refusal, type Situation } from './caps.ts'
 import { chooseOffer } from './choose-offer.ts'
 import type { Policy } from './policy.ts'
 
-/** What would be paid, and by which offer. */
 export interface Payable {
   amountMicroUsd: MicroUsd
   chosen: ChosenOffer

@@ -104,7 +104,6 @@ function readRefill(settings: PolicySettings, nameOf: (setting: AmountSetting) =
 }
 
 type Cap = keyof typeof limits.defaultCaps
-/** Settings that are amounts of USD. */
 export type AmountSetting = Cap | 'refillBelowUsd' | 'refillByUsd'
 
 /** Parses a cap from decimal text; `name` is used in the refusal. */

@@ -96,7 +96,6 @@ export function* recordRefusal(refused: Refused, nowMs: number): Work<void> {
   yield* prune(nowMs)
 }
 
-/** Drops the oldest rows, by age and number. */
 function* prune(nowMs: number): Work<void> {
   yield* change('DELETE FROM refusals WHERE last_at_ms < ?', nowMs - limits.refusalsKeptMs)
   yield* change(

@@ -3,7 +3,6 @@ import { type MicroUsd, microUsd } from '#contract/money.ts'
 import { hiddenCharacters } from '#contract/wire/hidden-characters.ts'
 import { maxFileNameLength, maxFilesNamed, maxNameLength, maxPromptLength } from '../limits.ts'
 
-/** A file that is sent with a call. */
 export interface AskedFile {
   /** Its path, or as much of its URL as may be shown; null for bytes alone. */
   name: string | null
@@ -17,7 +16,6 @@ export interface AskedAbout {
   /** The assistant's tool; null for a program's request. */
   tool: string | null
   model: string | null
-  /** The beginning of the prompt. */
   prompt: string | null
   files: readonly AskedFile[]
   /** How many more files there are than the named ones. */

@@ -62,7 +62,6 @@ interface RequestWords {
 /** What the request is about, in addition to its facts. */
 interface RequestContext {
   about: AskedAbout | null
-  /** The service's origin. */
   origin: string
   /** The command that reverses a denial. */
   command: string

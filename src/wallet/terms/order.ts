@@ -62,7 +62,6 @@ export interface Payee extends Rail {
   payTo: string
 }
 
-/** The offer of a service that is paid. */
 export interface ChosenOffer {
   option: PaymentOption
   payee: Payee

@@ -41,7 +41,6 @@ export interface Refusal {
 
 /** What was refused, as far as known. Contains a service's words only if they are plain. */
 export interface RefusedTerms {
-  /** The address that would have paid. */
   address?: string
   network?: string
   asset?: string

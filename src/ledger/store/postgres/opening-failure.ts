@@ -1,7 +1,6 @@
 import { percentDecoded } from '#contract/wire/json.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 
-/** What is wrong and what to do. */
 export interface OpeningFailure {
   fact: string
   nextStep: string

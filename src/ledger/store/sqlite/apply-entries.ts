@@ -101,7 +101,6 @@ const noCause = {
   staking_day_ms: null,
 } as const
 
-/** One line of a request's charge. */
 interface ChargeRow {
   account: string
   amount: bigint

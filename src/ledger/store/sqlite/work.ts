@@ -107,9 +107,7 @@ export interface ApiKey {
  */
 export interface KnownRows {
   accounts: Known<Balance>
-  /** Whether an account is suspended. */
   suspended: Known<boolean>
-  /** Numbers of accounts. */
   numbers: Known<bigint>
   holds: Known<OpenHold>
   keys: Known<ApiKey>
