@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { type Figure, finish, inTurn, type Line, ratioOf } from './kit/figures.ts'
-import { fillEntries } from './kit/fill-entries.ts'
+import { fillEntries } from './kit/fill-ledger.ts'
 import { closedLoop, type LoadFigures } from './kit/load.ts'
 import { pinLoad } from './kit/machine.ts'
 import { MockUpstream } from './kit/mock-upstream.ts'

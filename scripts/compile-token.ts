@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { jsonLines } from './generators/json-lines.ts'
+import { jsonLines } from './generators/sources.ts'
 
 /** The contracts of the local chain, compiled into modules, so that only this script needs the compiler. */
 export const compiledContracts = [

@@ -1,5 +1,5 @@
 import { dayMs } from '#contract/time.ts'
-import { emailOf, payerOf } from './fill-customers.ts'
+import { emailOf, payerOf } from './fill-ledger.ts'
 
 /** A question of a page, whose parameters change with each time that it is asked. */
 export interface Question {

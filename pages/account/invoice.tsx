@@ -3,9 +3,47 @@ import { count, exactUsd, utcTime } from '../kit/format.ts'
 import { Waiting } from '../kit/list.tsx'
 import { place } from '../kit/router.ts'
 import { type Column, saveTable, Table } from '../kit/table.tsx'
+import { List } from './list.tsx'
 import { amountColumn } from './overview.tsx'
-import { useAnswer } from './reading.ts'
-import type { InvoiceLine, InvoiceView } from './wire.ts'
+import { useAnswer } from './session.ts'
+import type { InvoiceLine, InvoiceMonth, InvoiceView } from './wire.ts'
+
+const pageRows = 12
+
+/** Months of the account. */
+export function InvoicesPage(): JSX.Element {
+  return (
+    <>
+      <p>One invoice for each UTC month. Open one to print it, to save it as PDF, or to download it as CSV.</p>
+      <List
+        name="invoices"
+        caption="Invoices"
+        filter={{}}
+        columns={monthColumns}
+        keyOf={({ month }: InvoiceMonth) => month}
+        empty="No invoices yet: the account opens with the first top-up."
+        pageRows={pageRows}
+      />
+    </>
+  )
+}
+
+const monthColumns: readonly Column<InvoiceMonth>[] = [
+  {
+    name: 'Month (UTC)',
+    show: ({ month, isFinal }) => (
+      <>
+        <a href={`/account/invoice?${new URLSearchParams({ month })}`}>{month}</a>
+        {!isFinal && <span class="badge">so far</span>}
+      </>
+    ),
+  },
+  { name: 'Requests', isNumber: true, show: ({ requests }) => count(requests) },
+  amountColumn('Charged, USD', ({ charged }) => charged),
+  amountColumn('Refunded', ({ refunded }) => refunded),
+  amountColumn('Spent', ({ paid }) => paid),
+  amountColumn('Topped up', ({ toppedUp }) => toppedUp),
+]
 
 /** One month, as a page to print. Its print style shows only the sheet. */
 export function InvoicePage(): JSX.Element {

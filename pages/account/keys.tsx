@@ -6,7 +6,7 @@ import { said } from '../kit/sections.tsx'
 import { type Column, nothing } from '../kit/table.tsx'
 import { CopyText, Time } from '../kit/text.tsx'
 import { List } from './list.tsx'
-import { ask } from './reading.ts'
+import { ask } from './session.ts'
 import type { BudgetView, KeyRow, NewKey, Notice } from './wire.ts'
 
 const pageRows = 50

@@ -3,7 +3,7 @@ import { count } from '../kit/format.ts'
 import { Waiting } from '../kit/list.tsx'
 import { type Column, nothing, Table } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
-import { useAnswer } from './reading.ts'
+import { useAnswer } from './session.ts'
 import type { LimitsView } from './wire.ts'
 
 /** The caller's limits per minute, and its refused requests. */

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { type ListLook, PagedTable, useTurned } from '../kit/list.tsx'
 import type { ListPage } from '../kit/wire.ts'
-import { useAnswer } from './reading.ts'
+import { useAnswer } from './session.ts'
 
 interface ListProps<Row> extends ListLook<Row> {
   /** The operation that returns a page. */

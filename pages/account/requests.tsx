@@ -1,14 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { saveFile } from '../kit/csv.ts'
-import { usd } from '../kit/format.ts'
+import { saveFile, usd } from '../kit/format.ts'
 import { Choice, DayField, filterOf, Waiting } from '../kit/list.tsx'
 import { place } from '../kit/router.ts'
 import { type Column, nothing, Table } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
 import { List, RequestLink } from './list.tsx'
 import { amountColumn } from './overview.tsx'
-import { useAnswer } from './reading.ts'
-import { me } from './session.ts'
+import { me, useAnswer } from './session.ts'
 import type { RequestRow, RequestView, SpendView } from './wire.ts'
 
 const pageRows = 50

@@ -4,7 +4,9 @@ import { beginSession, keptIn, refusedOf } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
 import type { Refused } from '../kit/wire.ts'
 import { problem, readMe } from './session.ts'
-import { WalletButtons } from './wallets/wallet-buttons.tsx'
+import { useWalletCall, WalletCallNote } from './wallets/wallet-call.tsx'
+import { type BrowserWallet, proofOf, useWallets } from './wallets/wallets.ts'
+import { walletSessionPath } from './wallets/wire.ts'
 import { keySessionPath } from './wire.ts'
 
 /** Signs a customer in with an API key or a browser wallet. */
@@ -53,5 +55,44 @@ export function SignIn(): JSX.Element {
       </section>
       <WalletButtons />
     </div>
+  )
+}
+
+/** A sign-in button for each of this browser's wallets. */
+function WalletButtons(): JSX.Element {
+  const wallets = useWallets().filter(wallet => wallet.kind === 'evm' || wallet.canSignIn)
+  const { run, ...call } = useWalletCall()
+  const signIn = (wallet: BrowserWallet) =>
+    run(
+      wallet.name,
+      () => proofOf(wallet),
+      async proof => {
+        await beginSession(walletSessionPath, proof, keptIn('localStorage'))
+        await readMe(true)
+      },
+    )
+  return (
+    <section class="card" aria-labelledby="wallet-title">
+      <h2 id="wallet-title" class="title">
+        Sign in with a wallet
+      </h2>
+      {wallets.length === 0 && (
+        <p>
+          This browser has no wallet for Base or Solana. Install one, unlock it and reload this page, or use an API key.
+        </p>
+      )}
+      {wallets.map((wallet, index) => (
+        <p key={index}>
+          <button type="button" disabled={call.waitsFor !== null} onClick={() => signIn(wallet)}>
+            {wallet.name} <span class="quiet">({wallet.hint})</span>
+          </button>
+        </p>
+      ))}
+      <WalletCallNote {...call} />
+      <p class="quiet">
+        The wallet signs a message that names this site and works once. It moves no money and costs nothing. You then
+        see that wallet’s account.
+      </p>
+    </section>
   )
 }

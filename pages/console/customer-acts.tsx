@@ -3,8 +3,7 @@ import type { JSX } from 'preact'
 import { DialogForm } from '../kit/dialog.tsx'
 import { said } from '../kit/sections.tsx'
 import type { CustomerView } from './answers.ts'
-import { act, money, titleOf } from './operator.ts'
-import { may } from './session.ts'
+import { act, may, money, titleOf } from './operator.ts'
 import { planNames } from './wire.ts'
 
 const acts = ['change', 'credit', 'refund', 'suspend', 'resume', 'limit'] as const

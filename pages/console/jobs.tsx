@@ -7,8 +7,7 @@ import type { Column } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
 import type { JobView } from './answers.ts'
 import { CustomerLink, List, RequestLink } from './list.tsx'
-import { act, money } from './operator.ts'
-import { may } from './session.ts'
+import { act, may, money } from './operator.ts'
 import { jobStates } from './wire.ts'
 
 /** Queued work, with its refunds. */

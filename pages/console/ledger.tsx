@@ -8,10 +8,8 @@ import { type Column, Table } from '../kit/table.tsx'
 import { CopyText, Time } from '../kit/text.tsx'
 import type { Refused } from '../kit/wire.ts'
 import type { EntryView } from './answers.ts'
-import { useCsv } from './csv-button.tsx'
-import { CustomerLink, List, RequestLink } from './list.tsx'
-import { exact } from './operator.ts'
-import { me } from './session.ts'
+import { CustomerLink, List, RequestLink, useCsv } from './list.tsx'
+import { exact, me } from './operator.ts'
 import { type AuditResult, entryKinds } from './wire.ts'
 
 const columns: readonly Column<EntryView>[] = [

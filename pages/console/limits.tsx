@@ -7,8 +7,7 @@ import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
 import { limitColumns, limitKey } from './customer.tsx'
 import { CustomerLink } from './list.tsx'
-import { act, question, useLive } from './operator.ts'
-import { may } from './session.ts'
+import { act, may, question, useLive } from './operator.ts'
 
 /** Which callers hit which limits, and which are blocked. */
 export function LimitsPage(): JSX.Element {

@@ -7,9 +7,8 @@ import { count } from '../kit/format.ts'
 import { Waiting } from '../kit/list.tsx'
 import { said } from '../kit/sections.tsx'
 import { type Column, nothing, Table } from '../kit/table.tsx'
-import type { ModelRow, ModelTried } from './models-wire.ts'
-import { milliseconds, useLive } from './operator.ts'
-import { may } from './session.ts'
+import { may, milliseconds, useLive } from './operator.ts'
+import type { ModelRow, ModelTried } from './wire.ts'
 
 const healthEveryMs = 3_000
 const health = { up: 'badge good', trial: 'badge', down: 'badge bad' } as const

@@ -1,8 +1,10 @@
+import { signal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { postJson } from '../kit/api.ts'
 import { exactUsd, usd } from '../kit/format.ts'
 import { type Live, live } from '../kit/live.ts'
 import type { OperatorReads } from './answers.ts'
+import { type Me, type OperatorRole, operatorRoles } from './wire.ts'
 
 /** Runs one of the operators' queries. */
 export const question = <Name extends keyof OperatorReads>(name: Name, input: object): Promise<OperatorReads[Name]> =>
@@ -43,3 +45,10 @@ export const customerPath = (customer: string): string => `/customer?${new URLSe
 
 export const milliseconds = (ms: number | null): string =>
   ms === null ? '–' : ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
+
+/** Who is signed in, as last reported by the server. */
+export const me = signal<Me | null>(null)
+
+/** Whether the operator has this role. The server checks it again. */
+export const may = (role: OperatorRole): boolean =>
+  me.value !== null && operatorRoles.indexOf(me.value.role) >= operatorRoles.indexOf(role)

@@ -5,7 +5,7 @@ import { postJson, RefusedError, refusedOf } from '../kit/api.ts'
 import { DialogForm, RefusedNote } from '../kit/dialog.tsx'
 import { CopyText, Qr, Time } from '../kit/text.tsx'
 import type { Refused } from '../kit/wire.ts'
-import { me } from './session.ts'
+import { me } from './operator.ts'
 import { type PasswordSetup, passwordCharacters } from './wire.ts'
 
 interface PasswordProps {

@@ -8,8 +8,7 @@ import { type Column, nothing } from '../kit/table.tsx'
 import { Time, Words } from '../kit/text.tsx'
 import type { PaymentView } from './answers.ts'
 import { CustomerLink, List } from './list.tsx'
-import { act, money, useLive } from './operator.ts'
-import { may } from './session.ts'
+import { act, may, money, useLive } from './operator.ts'
 import { type PaymentLooked, type PaymentProblems, paymentStages } from './wire.ts'
 
 const columns: readonly Column<PaymentView>[] = [

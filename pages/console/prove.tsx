@@ -3,9 +3,8 @@ import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { postJson, proveWith, RefusedError } from '../kit/api.ts'
 import { DialogForm } from '../kit/dialog.tsx'
-import { signWith } from './passkey.ts'
 import { CodeField, codeIn, UserName } from './password.tsx'
-import type { Notice, ProofWays } from './wire.ts'
+import type { Notice, PasskeyCreation, PasskeyRequest, ProofWays } from './wire.ts'
 
 /** Set while the operator must prove their identity again; called with the outcome. */
 const waiting = signal<((isProven: boolean) => void) | null>(null)
@@ -79,3 +78,36 @@ function OpenDialog({ done }: { done(isProven: boolean): void }): JSX.Element {
     </DialogForm>
   )
 }
+
+const isPossible = (): boolean =>
+  typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential
+
+/** Asks an authenticator, and turns the browser's errors into sentences. */
+async function asked(ask: () => Promise<Credential | null>): Promise<unknown> {
+  if (!isPossible())
+    throw new RefusedError(0, {
+      happened: 'This browser does not support passkeys.',
+      next: 'Use a newer browser, or a link.',
+    })
+  try {
+    const credential = await ask()
+    if (credential instanceof PublicKeyCredential) return credential.toJSON()
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'InvalidStateError')
+      throw new RefusedError(0, {
+        happened: 'This device already has one of your passkeys.',
+        next: 'Use another device.',
+      })
+  }
+  throw new RefusedError(0, { happened: 'No passkey was used.', next: 'Try again, or use a link.' })
+}
+
+export const signWith = (request: PasskeyRequest): Promise<unknown> =>
+  asked(() =>
+    navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(request as never) }),
+  )
+
+export const makePasskey = (creation: PasskeyCreation): Promise<unknown> =>
+  asked(() =>
+    navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(creation as never) }),
+  )

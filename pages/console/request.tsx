@@ -10,9 +10,8 @@ import { CopyText, Time } from '../kit/text.tsx'
 import type { Refused } from '../kit/wire.ts'
 import type { EntryView, RequestView } from './answers.ts'
 import { CustomerLink } from './list.tsx'
-import { act, exact, milliseconds, money, question, useLive } from './operator.ts'
+import { act, exact, may, milliseconds, money, question, useLive } from './operator.ts'
 import { Figure } from './overview.tsx'
-import { may } from './session.ts'
 import type { Recent, RecentRequest, SignedReceipt } from './wire.ts'
 
 /** Everything that is known about one request: money, model, engine, times, job and receipt. */

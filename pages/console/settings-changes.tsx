@@ -8,12 +8,13 @@ import { nothing, Table } from '../kit/table.tsx'
 import {
   type LimitSetting,
   limitScopes,
+  type Notice,
   type PriceSetting,
+  planNames,
   type SettingsChange,
   type SettingsDraft,
   type SettingsEdits,
-} from './settings-wire.ts'
-import { type Notice, planNames } from './wire.ts'
+} from './wire.ts'
 
 type ModelSetting = SettingsEdits['models'][number]
 /** Which dialog is open. */

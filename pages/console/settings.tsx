@@ -3,10 +3,9 @@ import { postJson } from '../kit/api.ts'
 import { RefusedNote } from '../kit/dialog.tsx'
 import { Waiting } from '../kit/list.tsx'
 import { Table } from '../kit/table.tsx'
-import { useLive } from './operator.ts'
-import { may } from './session.ts'
+import { may, useLive } from './operator.ts'
 import { ChangeSettings } from './settings-changes.tsx'
-import type { SettingsView } from './settings-wire.ts'
+import type { SettingsView } from './wire.ts'
 
 /** The current contents of the configuration file. */
 export function SettingsPage(): JSX.Element {

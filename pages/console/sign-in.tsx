@@ -4,8 +4,8 @@ import { useEffect } from 'preact/hooks'
 import { beginSession, keptIn, postJson, refusedOf } from '../kit/api.ts'
 import { RefusedNote, SlowNote } from '../kit/dialog.tsx'
 import type { Refused } from '../kit/wire.ts'
-import { signWith } from './passkey.ts'
 import { CodeField, codeIn } from './password.tsx'
+import { signWith } from './prove.tsx'
 import type { SignInWays } from './wire.ts'
 
 /** The page without a session: the ways to sign in. */

@@ -4,8 +4,7 @@ import { Choice, DayField, filterOf, PagedTable, Search, useTurned } from '../ki
 import { place } from '../kit/router.ts'
 import { type Column, nothing } from '../kit/table.tsx'
 import type { UsageView } from './answers.ts'
-import { useCsv } from './csv-button.tsx'
-import { CustomerLink } from './list.tsx'
+import { CustomerLink, useCsv } from './list.tsx'
 import { money, question, useLive } from './operator.ts'
 import { sumColumns } from './overview.tsx'
 

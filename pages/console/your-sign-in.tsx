@@ -7,10 +7,9 @@ import { said } from '../kit/sections.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/text.tsx'
 import type { Refused } from '../kit/wire.ts'
-import { useLive } from './operator.ts'
-import { makePasskey } from './passkey.ts'
+import { me, useLive } from './operator.ts'
 import { PasswordSection } from './password.tsx'
-import { me } from './session.ts'
+import { makePasskey } from './prove.tsx'
 import type { Notice, PasskeyCreation, SessionView, YourSignIn } from './wire.ts'
 
 type Open = 'add' | { id: string; label: string } | null

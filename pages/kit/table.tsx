@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
-import { csvText, saveFile } from './csv.ts'
+import { csvText, saveFile } from './format.ts'
 
 export interface Column<Row> {
   name: string

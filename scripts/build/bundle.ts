@@ -8,9 +8,15 @@ import {
   rolldown,
 } from 'rolldown'
 import { checkEntries, entryPoints, isExternal, threads } from './entries.ts'
-import { lateBuiltins } from './late-builtins.ts'
-import { lateHttp } from './late-http.ts'
-import { lateEntries, lateTokenizer, lateUndici, oneLanguage, zodOfCommands } from './late-packages.ts'
+import {
+  lateBuiltins,
+  lateEntries,
+  lateHttp,
+  lateTokenizer,
+  lateUndici,
+  oneLanguage,
+  zodOfCommands,
+} from './late-packages.ts'
 import { clientApart, httpApart, onlySchemas, withoutAjv, withoutSpecTypes } from './mcp-sdk.ts'
 import { startGroups } from './start-groups.ts'
 import { supportedNodeFile } from './supported-node.ts'

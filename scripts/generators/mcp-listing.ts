@@ -4,8 +4,7 @@ import { failureProperties, waitingProperties } from '#toolkit/approval.ts'
 import { appUri } from '#toolkit/apps/app-page.ts'
 import type { Prompt, Resource, Tool } from '#toolkit/define.ts'
 import { SavedFileOutput } from '#toolkit/output/paid.ts'
-import { jsonLines } from './json-lines.ts'
-import { type Folder, sources } from './sources.ts'
+import { type Folder, jsonLines, sources } from './sources.ts'
 
 /** The answers of the lists of tools, prompts and resources, so that a start converts no schema and loads no tool. */
 export async function mcpListing(): Promise<string> {

@@ -3,11 +3,21 @@ import { addressSubject } from '#access/limits/guards.ts'
 import { keyNotFound } from '#contract/errors/errors.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { minuteMs } from '#contract/time.ts'
-import { readPageBody } from '#host/pages/page-body.ts'
 import { PageCookie } from '#host/pages/page-cookie.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
-import { guarded, isFromItself, isRead, sendJson, sendText } from '#host/pages/page-guards.ts'
-import { mustWait, PageRefusal, refused, refusedBy, refusedTo } from '#host/pages/page-refusal.ts'
+import {
+  guarded,
+  isFromItself,
+  isRead,
+  mustWait,
+  PageRefusal,
+  readPageBody,
+  refused,
+  refusedBy,
+  refusedTo,
+  sendJson,
+  sendText,
+} from '#host/pages/page-guards.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { noteAccount } from '#host/tracing/tracing.ts'
 import { type Principal, subjectOf } from '#ledger/accounts/principal.ts'

@@ -4,9 +4,8 @@ import { planOf } from '#access/limits/limit-rules.ts'
 import type { AccessSettings } from '#access/payment-required.ts'
 import { type Clock, hourMs, minuteMs } from '#contract/time.ts'
 import { hashOfSecret } from '#host/pages/page-guards.ts'
-import { CustomerPlans } from '#ledger/accounts/customers.ts'
+import { CustomerPlans, WalletAccounts, walletAccountId } from '#ledger/accounts/customers.ts'
 import { type KeyPrincipal, type Principal, subjectOf, type WalletPrincipal } from '#ledger/accounts/principal.ts'
-import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Store } from '#ledger/store/store.ts'
 
 /** How a customer signed in: with an API key, or with a wallet that signed. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { issueSentence } from '#contract/errors/issue-sentence.ts'
+import { issueSentence } from '#contract/errors/issues.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { dayOfText } from '#contract/time.ts'
-import { PageRefusal } from '#host/pages/page-refusal.ts'
+import { PageRefusal } from '#host/pages/page-guards.ts'
 import { balanceOf } from '#ledger/accounts/balances.ts'
 import {
   type BalanceView,

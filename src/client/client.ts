@@ -33,7 +33,6 @@ import {
   type WaitBudgetOptions,
 } from './retry/retry.ts'
 import { retryAfterMs } from './retry/retry-after.ts'
-import { readErrorBody, readJson, tellingItsEnd } from './wire/body.ts'
 import { type AnswerHeaders, answerHeaders, inOurWords, readError, readLeniently } from './wire/read-answer.ts'
 import {
   downloadAddress,
@@ -47,7 +46,7 @@ import {
   type WireRequest,
   type WireResponse,
 } from './wire/wire.ts'
-import { type WrittenRequest, writeRequest } from './wire/write-request.ts'
+import { readErrorBody, readJson, tellingItsEnd, type WrittenRequest, writeRequest } from './wire/write-request.ts'
 
 export interface ClientOptions {
   /** Includes the path: `https://host/api/v1`. Plain http is only for this machine. */

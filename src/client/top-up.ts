@@ -8,9 +8,8 @@ import { ClientError } from './client-error.ts'
 import type { SendPayment, SentPayment } from './credential.ts'
 import { answerBytes, requirementsLifeMs } from './limits.ts'
 import { parseHttpDate } from './retry/retry-after.ts'
-import { readJson } from './wire/body.ts'
 import { readLeniently } from './wire/read-answer.ts'
-import { writeRequest } from './wire/write-request.ts'
+import { readJson, writeRequest } from './wire/write-request.ts'
 
 const noCall = { params: undefined, query: undefined, body: {} } as const
 

@@ -7,8 +7,8 @@ import type { ApprovalRequest } from '#toolkit/approval.ts'
 import type { Catalogue, FormValues } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { choicesKeptMs, choicesMs, stateSeconds } from './bounds.ts'
+import type { SentForms } from './client/client-media.ts'
 import type { CallProgress } from './client/progress.ts'
-import type { SentForms } from './client/sent-forms.ts'
 
 /** What all calls of one server share. */
 export interface McpContext {

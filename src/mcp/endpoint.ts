@@ -4,8 +4,8 @@ import { type Clock, systemClock } from '#contract/time.ts'
 import type { Catalogue } from '#toolkit/define.ts'
 import type { ToolHost } from '#toolkit/tool-host.ts'
 import { stopMs } from './bounds.ts'
+import { SentForms } from './client/client-media.ts'
 import { CallProgress } from './client/progress.ts'
-import { SentForms } from './client/sent-forms.ts'
 import {
   type CallsInFlight,
   callsInFlight,

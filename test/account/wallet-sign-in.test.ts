@@ -1,7 +1,7 @@
 /** Which wallet signatures begin a session at the customers' page, and which do not. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { minuteMs } from '#contract/time.ts'
-import { openWalletAccount } from '#ledger/accounts/wallet-accounts.ts'
+import { openWalletAccount } from '#ledger/accounts/customers.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, type MessageFields, solanaWallet } from '../access/identity/signed-header.ts'
 import { newSvmAccount } from '../payments/svm-chain.ts'

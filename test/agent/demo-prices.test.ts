@@ -1,7 +1,6 @@
 /** The wallet knows the price of every paid operation of the demonstrations in advance, so no approval is needed for an unknown price. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { UnknownModel } from '#agent/prices/asked-models.ts'
-import { ModelRecords } from '#agent/prices/model-records.ts'
+import { ModelRecords, UnknownModel } from '#agent/prices/model-records.ts'
 import { priceCall } from '#agent/prices/price-call.ts'
 import { Client } from '#client/client.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'

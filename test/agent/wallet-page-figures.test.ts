@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { spendingOf } from '#agent/receipts/listed-receipts.ts'
 import { type KeptCharge, type ReceiptRow, ReceiptRows } from '#agent/receipts/receipt-rows.ts'
-import { spendingOf } from '#agent/receipts/spending.ts'
 import { microUsd } from '#contract/money.ts'
 import { dayMs, minuteMs } from '#contract/time.ts'
 import { SigningKey } from '#ledger/charges/receipts.ts'

@@ -1,7 +1,7 @@
 /** The plots of the benchmarks are readable: nothing covers text or exceeds the image. */
 import { expect, test } from 'vitest'
-import { barPlot } from '../../bench/kit/bar-plot.ts'
 import type { Figure } from '../../bench/kit/figures.ts'
+import { barPlot } from '../../bench/kit/page.ts'
 
 const metric = 'CPU, µs'
 const figure = (load: string, side: string, ...rounds: number[]): Figure => ({ load, metric, side, rounds, digits: 0 })

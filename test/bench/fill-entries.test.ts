@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { audit } from '#ledger/audit/audit.ts'
 import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
-import { fillEntries } from '../../bench/kit/fill-entries.ts'
+import { fillEntries } from '../../bench/kit/fill-ledger.ts'
 import { account, capture, grant, hold, mustCommit } from '../ledger/store/sample-ops.ts'
 import { temporaryFolder } from '../ledger/store/sqlite-folder.ts'
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { totpCode } from '#operator/sign-in/totp.ts'
+import { totpCode } from '#operator/sign-in/password.ts'
 import { expectNoFinding } from './axe.ts'
 import { type ServedConsole, serveConsole } from './console-service.ts'
 import { withChromium } from './with-chromium.ts'

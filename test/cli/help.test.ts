@@ -1,8 +1,7 @@
 /** `farebox help`: each command and each of its subcommands, with examples that can be copied. */
 import { describe, expect, test } from 'vitest'
 import { commands } from '#cli/commands.ts'
-import { examples } from '#cli/show/examples.ts'
-import { synopsesOf } from '#cli/show/help.ts'
+import { examples, synopsesOf } from '#cli/show/help.ts'
 import { runCommand } from './run-command.ts'
 
 const helped = await Promise.all(

@@ -5,7 +5,7 @@ import { usdcOnEvm } from '#contract/wire/networks.ts'
 import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { ReceivedPayment } from '#payments/payment/payment.ts'
 import { checkTerms, decodePayment, untimely } from '#payments/rails/rails.ts'
-import { refusalOfError } from '#payments/solana/svm-refusal.ts'
+import { refusalOfError } from '#payments/solana/svm-rail.ts'
 
 const payTo = `0x${'c'.repeat(40)}`
 const network = 'eip155:8453'

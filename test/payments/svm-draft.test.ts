@@ -1,9 +1,9 @@
 /** What the service drafts for a wallet to sign, and what becomes of a draft that comes back. */
 import { expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
+import { SvmDrafts } from '#payments/solana/open-svm.ts'
 import { readMessage, readTransaction, readTransfer } from '#payments/solana/solana-message.ts'
 import { SolanaRpc } from '#payments/solana/solana-node.ts'
-import { SvmDrafts } from '#payments/solana/svm-draft.ts'
 import type { SvmAccount } from './svm-chain.ts'
 import { newSvmAccount } from './svm-chain.ts'
 import { paymentOf } from './svm-transactions.ts'

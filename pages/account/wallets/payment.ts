@@ -1,8 +1,7 @@
 import { exactUsd } from '../../kit/format.ts'
-import { ask } from '../reading.ts'
+import { ask } from '../session.ts'
 import { type Authorization, chainOf, type EvmWallet, hasAccount, signAuthorization } from './evm.ts'
-import { type SolanaAccount, type SolanaWallet, signDraft } from './solana.ts'
-import { readDraft } from './solana-draft.ts'
+import { readDraft, type SolanaAccount, type SolanaWallet, signDraft } from './solana.ts'
 import { base64Of, bytesOfBase64, evmAddressOf, memberOf, solanaAddressOf, WalletRefusal } from './untrusted.ts'
 import type { Draft, DraftOrder, PayableNetwork, TopUpTerms } from './wire.ts'
 

@@ -4,9 +4,8 @@ import { evmNetwork, normalizeWallet, solanaNetwork } from '#contract/wire/netwo
 import { readSignInHeader, type SignInClaim, type SignInCode } from '#contract/wire/sign-in.ts'
 import { RecentMap } from '#host/recent-map.ts'
 import { ed25519Key, ed25519Signature, isSignedByKey } from '#host/signatures/signatures.ts'
-import { CustomerPlans } from '#ledger/accounts/customers.ts'
+import { CustomerPlans, WalletAccounts, walletAccountId } from '#ledger/accounts/customers.ts'
 import type { WalletPrincipal } from '#ledger/accounts/principal.ts'
-import { WalletAccounts, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 

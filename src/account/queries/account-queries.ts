@@ -1,5 +1,5 @@
 import type { Clock } from '#contract/time.ts'
-import { PageRefusal } from '#host/pages/page-refusal.ts'
+import { PageRefusal } from '#host/pages/page-guards.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import { QueryThread } from '#ledger/store/query-thread.ts'
 import type { Ask, QueryName } from './answers.ts'

@@ -1,8 +1,7 @@
 import { invoice, invoices } from './invoices.ts'
 import { keys } from './keys.ts'
 import { holds, request, requests } from './requests.ts'
-import { spend } from './spend.ts'
-import type { Reading } from './sums.ts'
+import { type Reading, spend } from './sums.ts'
 
 /** Every query of the page to the ledger. The scope of each comes from the session. */
 const answers = { spend, requests, request, holds, keys, invoices, invoice }

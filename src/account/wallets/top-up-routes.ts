@@ -3,7 +3,7 @@ import { topUpUsd } from '#contract/limits.ts'
 import { displayUsd, microUsd } from '#contract/money.ts'
 import { knownNetworks, normalizeWallet, smallestTopUpMicroUsd, usdcDecimals } from '#contract/wire/networks.ts'
 import { BaseUnits, WalletAddress } from '#contract/wire/payment.ts'
-import { PageRefusal } from '#host/pages/page-refusal.ts'
+import { PageRefusal } from '#host/pages/page-guards.ts'
 import type { Draft, Payer, TopUpTerms } from '#pages/account/wallets/wire.ts'
 import type { AccountRoutes, RouteContext } from '../account-route.ts'
 

@@ -6,7 +6,7 @@ import { FormFile } from '#toolkit/values/form-file.ts'
 import type { AskedAbout, AskedFile } from '#wallet/terms/about-call.ts'
 import { askedFiles } from '../bounds.ts'
 import { mediaItemGiven } from '../media/readable-files.ts'
-import { askedModel } from '../prices/asked-models.ts'
+import { askedModel } from '../prices/model-records.ts'
 
 /** What a tool's call has read before the user is asked. */
 export interface ToolAsking {

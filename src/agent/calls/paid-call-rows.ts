@@ -5,8 +5,7 @@ import { isRunning, newId, thisProcess } from '#wallet/ids.ts'
 import { orUnusable, type State } from '#wallet/records/state.ts'
 import { textOrNull } from '#wallet/records/state-rows.ts'
 import { clockSkewMs, lostCallMs, paidAnswerMs, paidCallsKeptMs, sameCallMs } from '../bounds.ts'
-import { exactly, keptAmount } from '../state/exact-integers.ts'
-import { AgentTables } from '../state/schema.ts'
+import { AgentTables, exactly, keptAmount } from '../state/schema.ts'
 
 /**
  * `planned`: nothing was sent, or the service reported that it did nothing. `sent`: awaiting an answer. `lost`: no

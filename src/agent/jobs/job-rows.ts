@@ -9,8 +9,7 @@ import type { State } from '#wallet/records/state.ts'
 import { textOrNull } from '#wallet/records/state-rows.ts'
 import { finishedJobsKeptMs, keptFinishedJobs, listedJobs, savingLeaseMs } from '../bounds.ts'
 import { insertSavedFile } from '../media/saved-files.ts'
-import { exactly, keptAmount } from '../state/exact-integers.ts'
-import { AgentTables } from '../state/schema.ts'
+import { AgentTables, exactly, keptAmount } from '../state/schema.ts'
 
 /** A stored job: what is shown, and what only we need in order to poll it. */
 export interface JobRow extends JobView {

@@ -1,5 +1,4 @@
 import { type Clock, hourMs, minuteMs, systemClock } from '#contract/time.ts'
-import { readPageBody } from '#host/pages/page-body.ts'
 import { PageCookie } from '#host/pages/page-cookie.ts'
 import type { PageFiles } from '#host/pages/page-files.ts'
 import {
@@ -8,10 +7,14 @@ import {
   isFromItself,
   isRead,
   newPageSecret,
+  PageRefusal,
+  readPageBody,
+  refused,
+  refusedBy,
+  refusedTo,
   sendJson,
   sendText,
 } from '#host/pages/page-guards.ts'
-import { PageRefusal, refused, refusedBy, refusedTo } from '#host/pages/page-refusal.ts'
 import { isSameSecret } from '#host/signatures/signatures.ts'
 import { apiPath, pageKeyHeader, sessionPath } from '#pages/kit/wire.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'

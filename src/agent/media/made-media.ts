@@ -5,7 +5,7 @@ import { savePieces } from '#client/download/part-file.ts'
 import { madeBytes } from '#client/limits.ts'
 import { type CallOf, isPaid, type Operation } from '#contract/operations/operation.ts'
 import type { Made, SavedFile } from '#toolkit/tool-context.ts'
-import { askedModel } from '../prices/asked-models.ts'
+import { askedModel } from '../prices/model-records.ts'
 import { type Files, freePath, inFolder } from './files.ts'
 
 /** What is stored for an answer with images or audio, without their bytes. */

@@ -7,8 +7,7 @@ import type { Operation } from '#contract/operations/operation.ts'
 import { queueVideo, quoteVideo } from '#contract/operations/video.ts'
 import { unsentValues } from '#toolkit/input/explain-refusal.ts'
 import { ToolFailure } from '#toolkit/tool-failure.ts'
-import { defaultModel, noSuchModel } from './asked-models.ts'
-import type { ModelRecords } from './model-records.ts'
+import { defaultModel, type ModelRecords, noSuchModel } from './model-records.ts'
 
 /**
  * Checks a tool's call against its model's record before anything is sent or paid. Throws `ToolFailure` that names the

@@ -2,8 +2,8 @@ import { fromUsdNumber, type MicroUsd } from '#contract/money.ts'
 import { AudioQueueRequest, quoteAudio, SpeechRequest, TranscriptionRequest } from '#contract/operations/audio.ts'
 import type { ModelRecord } from '#contract/operations/models.ts'
 import { leastSpeechBitsPerSecond, mostSamplesPerSecond, resamplingSeconds } from '../bounds.ts'
-import { mostOfAsked, shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
+import { mostOfAsked, shownModel } from './model-records.ts'
 import { hasOnly, highestOf, mostOfAnswering, type Pricer, unitsAt } from './priced-call.ts'
 
 export const priceSpeech: Pricer = async ({ models }, call) => {

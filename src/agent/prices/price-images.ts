@@ -8,8 +8,8 @@ import {
   UpscaleImageRequest,
 } from '#contract/operations/images.ts'
 import type { ModelRecord } from '#contract/operations/models.ts'
-import { mostOfAsked, shownModel } from './asked-models.ts'
 import { hasOtherMembers } from './chat-extras.ts'
+import { mostOfAsked, shownModel } from './model-records.ts'
 import { hasOnly, highestOf, mostOfAnswering, type Pricer, unitsAt } from './priced-call.ts'
 
 const pricedFrom =

@@ -4,9 +4,8 @@ import { EmbeddingRequest } from '#contract/operations/embeddings.ts'
 import { type ModelRecord, tokenPricing } from '#contract/operations/models.ts'
 import { type InputItem, type InputPart, ResponsesRequest } from '#contract/operations/responses.ts'
 import { embeddingFrameTokens, messageTokens, responseItemTokens, templateTokens } from '../bounds.ts'
-import { askedModels, mostOfAsked, shownModel } from './asked-models.ts'
 import { hasBilledOptions, hasCharacter, hasLongCache, hasOtherMembers, hasUnboundedExtras } from './chat-extras.ts'
-import type { ModelRecords } from './model-records.ts'
+import { askedModels, type ModelRecords, mostOfAsked, shownModel } from './model-records.ts'
 import { mostOf, mostOfAnswering, type Pricer } from './priced-call.ts'
 
 /**

@@ -6,8 +6,7 @@ import { type KnownCall, readReceipt } from '#wallet/receipts.ts'
 import type { State } from '#wallet/records/state.ts'
 import { textOrNull } from '#wallet/records/state-rows.ts'
 import { keptReceipts } from '../bounds.ts'
-import { exactly, keptAmount } from '../state/exact-integers.ts'
-import { AgentTables, openAgentState } from '../state/schema.ts'
+import { AgentTables, exactly, keptAmount, openAgentState } from '../state/schema.ts'
 
 /**
  * `unsigned`: the service sent none. `unchecked`: its keys could not be fetched yet. `differs`: validly signed, but not

@@ -1,4 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { isCredibleUsd, type MicroUsd, microUsd } from '#contract/money.ts'
 import { walletMigrations } from '#wallet/records/schema.ts'
 import { type Migration, openState, type State } from '#wallet/records/state.ts'
 
@@ -149,3 +150,16 @@ export class AgentTables {
 /** Opens the state file of a data folder, unless another release has used the wallet or the agent there. */
 export const openAgentState = (folder: string): State =>
   openState(folder, { wallet: walletMigrations, agent: agentMigrations })
+
+/** Reads integers as bigints: a plain read throws at one beyond 2⁵³, and would make its whole table unreadable. */
+export function exactly(db: DatabaseSync, sql: string): StatementSync {
+  const statement = db.prepare(sql)
+  statement.setReadBigInts(true)
+  return statement
+}
+
+/** Reads an amount from a column; null if there is none, or if it is implausibly large. */
+export function keptAmount(value: SQLOutputValue | undefined): MicroUsd | null {
+  const amount = typeof value === 'bigint' ? microUsd(value) : null
+  return amount !== null && isCredibleUsd(amount) ? amount : null
+}

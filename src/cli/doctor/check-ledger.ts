@@ -54,8 +54,8 @@ const noLedger = ({ mayCreate }: NoLedgerYet): Finding =>
 
 async function releaseOf(ledger: LedgerPlace): Promise<Finding[]> {
   const { migrations } = await (ledger.database.engine === 'sqlite'
-    ? import('#ledger/store/sqlite/migrations.ts')
-    : import('#ledger/store/postgres/migrations.ts'))
+    ? import('#ledger/store/sqlite/schema/tables.ts')
+    : import('#ledger/store/postgres/migrate.ts'))
   const reader = await openReader(ledger)
   try {
     const made = await migrationsIn(reader)

@@ -2,12 +2,7 @@ import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { otherLimitNames } from '#contract/limits.ts'
 import { isObject } from '#contract/wire/json.ts'
-import {
-  limitScopes,
-  type PriceSetting,
-  type SettingsChange,
-  type SettingsEdits,
-} from '#pages/console/settings-wire.ts'
+import { limitScopes, type PriceSetting, type SettingsChange, type SettingsEdits } from '#pages/console/wire.ts'
 import type { ConfigPath } from '#service/config/config-values.ts'
 import { modelKinds } from '#service/config/model-config.ts'
 import { YamlFile } from '#service/config/yaml-file.ts'

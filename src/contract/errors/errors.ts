@@ -1,19 +1,13 @@
 /** The error table: every unsuccessful answer that a service gives (brief §7; `details` and codes as published). */
 
+import type { z } from 'zod'
 import { TopUpRequired } from '../wire/payment.ts'
 import { DiscoveryRequired, WalletCreditRequired } from '../wire/payment-required.ts'
-import {
-  defineCoded,
-  definedKinds,
-  defineError,
-  defineExplained,
-  defineKeyLimit,
-  defineStandard,
-} from './define-error.ts'
 import {
   CodedError,
   ContentViolation,
   DetailedError,
+  KeyLimitReached,
   NeedsConsent,
   OpenAiError,
   PayloadTooLarge,
@@ -22,7 +16,56 @@ import {
   StandardError,
   TopUpError,
 } from './failures.ts'
-import type { ErrorKind } from './service-error.ts'
+import { type ErrorKind, type RetryAdvice, ServiceError } from './service-error.ts'
+
+type AnswerHeaders = Readonly<Record<string, string>>
+
+/** Every defined kind, in the order of the table's lines. */
+const definedKinds: ErrorKind[] = []
+
+/** Adds a kind to the table and returns a function that creates its error. */
+function defineError<Schema extends z.ZodType>(kind: string, status: number, body: Schema, retry: RetryAdvice) {
+  const defined: ErrorKind<Schema> = { kind, status, body, retry }
+  definedKinds.push(defined)
+  return (body: z.input<Schema>, headers?: AnswerHeaders) => new ServiceError(defined, body, headers)
+}
+
+/** `{error}` with a fixed sentence, which clients may match on. */
+function defineStandard(kind: string, status: number, error: string, retry: RetryAdvice) {
+  const make = defineError(kind, status, StandardError, retry)
+  return (headers?: AnswerHeaders) => make({ error }, headers)
+}
+
+/** `{error, code}` with a fixed sentence, for cases that a program must tell from others with the same status. */
+function defineCoded(kind: string, status: number, error: string, retry: RetryAdvice) {
+  const make = defineError(kind, status, CodedError, retry)
+  return (headers?: AnswerHeaders) => make({ error, code: kind }, headers)
+}
+
+/** The published sentence, which clients may match on, followed by details of this case. */
+function defineExplained(kind: string, status: number, published: string, retry: RetryAdvice) {
+  const make = defineError(kind, status, StandardError, retry)
+  return (headers?: AnswerHeaders, more?: string) => make({ error: more ? `${published}${more}` : published }, headers)
+}
+
+/**
+ * The published sentence, which clients may match on, followed by the rest of the budget and the amount that the call
+ * would hold.
+ */
+function defineKeyLimit(kind: string, published: string) {
+  const make = defineError(kind, 402, KeyLimitReached, 'never')
+  return (headers?: AnswerHeaders, budget?: KeyLimitReached['budget'], needed?: number) => {
+    if (!budget) return make({ error: published }, headers)
+    const need = needed === undefined ? '' : ` This call needs ${needed}.`
+    return make({ error: `${published} ${saidOf(budget)}${need}`, budget }, headers)
+  }
+}
+
+function saidOf({ currency, period, limit, left, startsAnewAt }: NonNullable<KeyLimitReached['budget']>): string {
+  const per = { epoch: 'per UTC day', month: 'per UTC month', lifetime: 'in total' }[period]
+  const next = startsAnewAt === null ? 'does not reset' : `resets at ${startsAnewAt}`
+  return `${left} of its budget of ${limit} ${currency} ${per} is left; it ${next}.`
+}
 
 export const invalidRequest = defineError('INVALID_REQUEST', 400, DetailedError, 'after-change')
 /** The published sentence; `details` says which image it is about and what is wrong with it. */

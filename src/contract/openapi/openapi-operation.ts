@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { answerHeaders } from '../operations/answer-headers.ts'
-import { describeBodyLimits } from '../operations/body-limits.ts'
 import {
   type AuthScheme,
   type BodyType,
   bodyTypesOf,
+  describeBodyLimits,
   isIdempotent,
   isPaid,
   type Operation,

@@ -13,7 +13,7 @@ import {
 } from '#contract/operations/receipts.ts'
 import { queueVideo } from '#contract/operations/video.ts'
 import type { Clock } from '#contract/time.ts'
-import { walletAccountId } from '../accounts/wallet-accounts.ts'
+import { walletAccountId } from '../accounts/customers.ts'
 import { commitSurely, type Store } from '../store/store.ts'
 import type { EntryTable } from '../store/tables.ts'
 import { entryRefs } from '../store/units.ts'

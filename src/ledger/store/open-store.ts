@@ -1,6 +1,5 @@
-import type { FoldingStore } from './entry-fold.ts'
 import type { ReadingOptions } from './postgres/open.ts'
-import { type Store, StoreError } from './store.ts'
+import { type FoldingStore, type Store, StoreError } from './store.ts'
 
 export type DatabasePlace = { engine: 'sqlite'; path: string } | { engine: 'postgres'; url: string }
 

@@ -1,5 +1,5 @@
 import { minuteMs } from '#contract/time.ts'
-import { PageRefusal } from '#host/pages/page-refusal.ts'
+import { PageRefusal } from '#host/pages/page-guards.ts'
 import { TaskThread } from '#host/workers/task-thread.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
 import type { AuditReport } from '#ledger/audit/audit.ts'

@@ -1,19 +1,28 @@
 import type { SessionSecrets } from '#access/identity/browser-sessions.ts'
 import { minuteMs } from '#contract/time.ts'
 import { oneAtATime } from '#host/async.ts'
-import { readPageBody } from '#host/pages/page-body.ts'
 import { PageCookie } from '#host/pages/page-cookie.ts'
 import { type PageFiles, pageFiles } from '#host/pages/page-files.ts'
-import { guarded, isFromItself, isRead, sendJson, sendText } from '#host/pages/page-guards.ts'
-import { mustWait, PageRefusal, refused, refusedBy, refusedTo } from '#host/pages/page-refusal.ts'
+import {
+  guarded,
+  isFromItself,
+  isRead,
+  mustWait,
+  PageRefusal,
+  readPageBody,
+  refused,
+  refusedBy,
+  refusedTo,
+  sendJson,
+  sendText,
+} from '#host/pages/page-guards.ts'
 import { Throttle } from '#host/pages/throttle.ts'
 import { awayReason } from '#ledger/store/store.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
 import { apiPath, pageKeyHeader, type Refused, type Session, sessionPath } from '#pages/kit/wire.ts'
 import { Overtaken } from '../operator-refused.ts'
-import { challengeMs } from '../sign-in/challenges.ts'
-import { deviceMs } from '../sign-in/devices.ts'
 import type { Operator } from '../sign-in/operator-sessions.ts'
+import { challengeMs, deviceMs } from '../sign-in/sealed.ts'
 import type { Asked, ConsoleRoute, ConsoleRoutes, ProofNeed, RouteContext } from './console-route.ts'
 import { type Entered, entryRoutes, nextStep } from './entry-routes.ts'
 

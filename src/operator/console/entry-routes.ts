@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { SessionSecrets } from '#access/identity/browser-sessions.ts'
-import { newPageSecret } from '#host/pages/page-guards.ts'
-import { PageRefusal } from '#host/pages/page-refusal.ts'
+import { newPageSecret, PageRefusal } from '#host/pages/page-guards.ts'
 import { passwordCharacters, type SignInWays } from '#pages/console/wire.ts'
 import { operatorName } from '../sign-in/operator-rows.ts'
 import type { Operator } from '../sign-in/operator-sessions.ts'

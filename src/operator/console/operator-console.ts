@@ -5,10 +5,8 @@ import { type LinkOrder, OperatorSessions } from '../sign-in/operator-sessions.t
 import { SignIn } from '../sign-in/sign-in.ts'
 import { ConsoleHandler } from './console-handler.ts'
 import type { ConsoleParts, ConsoleRoutes } from './console-route.ts'
-import { modelRoutes } from './model-routes.ts'
 import { operatorRoutes } from './operator-routes.ts'
-import { serviceRoutes } from './service-routes.ts'
-import { settingsRoutes } from './settings-routes.ts'
+import { modelRoutes, serviceRoutes, settingsRoutes } from './service-routes.ts'
 import { yourSignInRoutes } from './your-sign-in-routes.ts'
 
 /** Routes for the operator's own session, and for all sessions. */

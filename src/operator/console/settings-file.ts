@@ -1,5 +1,4 @@
-import type { SettingsChange, SettingsView } from '#pages/console/settings-wire.ts'
-import type { Notice } from '#pages/console/wire.ts'
+import type { Notice, SettingsChange, SettingsView } from '#pages/console/wire.ts'
 
 /** The configuration file of a running service. Throws `OperatorRefused` for problems that the operator can fix. */
 export interface SettingsFile {

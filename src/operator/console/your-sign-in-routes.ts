@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PageRefusal } from '#host/pages/page-refusal.ts'
+import { PageRefusal } from '#host/pages/page-guards.ts'
 import {
   type Notice,
   type PasskeyCreation,

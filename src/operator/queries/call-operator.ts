@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { issueSentence } from '#contract/errors/issue-sentence.ts'
+import { issueSentence } from '#contract/errors/issues.ts'
 import { type OperatorRefused, refuse } from '../operator-refused.ts'
 import { actsOf } from './acts.ts'
 import {
@@ -13,12 +13,11 @@ import {
 } from './customer-acts.ts'
 import { customer, customers, withId } from './customers.ts'
 import { entries } from './entries.ts'
-import { jobs, refundJob } from './jobs.ts'
+import { jobs, refundJob, request } from './jobs.ts'
 import { limits, unblock } from './limits.ts'
 import { changeRole, createOperator, operators, removeOperator, resetOperator } from './operator-acts.ts'
 import type { OperatorContext } from './operator-context.ts'
 import { lookAtPayment, payments } from './payments.ts'
-import { request } from './requests.ts'
 import { overview } from './sums.ts'
 import { usage } from './usage.ts'
 import {

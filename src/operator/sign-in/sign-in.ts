@@ -4,8 +4,6 @@ import { oneAtATime } from '#host/async.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { PasskeyCreation, PasskeyRequest, PasswordSetup } from '#pages/console/wire.ts'
 import { refuse } from '../operator-refused.ts'
-import { Challenges } from './challenges.ts'
-import { Devices } from './devices.ts'
 import {
   moveOperator,
   type NamedOperator,
@@ -30,9 +28,8 @@ import {
   registeredPasskey,
   requestFor,
 } from './passkeys.ts'
-import { hashPassword, isPassword } from './password.ts'
-import { type ServiceSecrets, seal, unseal } from './sealed.ts'
-import { newTotpSecret, totpStep, totpUri } from './totp.ts'
+import { hashPassword, isPassword, newTotpSecret, totpStep, totpUri } from './password.ts'
+import { Challenges, Devices, type ServiceSecrets, seal, unseal } from './sealed.ts'
 import { Tries } from './tries.ts'
 
 /** How long a user has to add the codes to an authenticator and to type a password. */

@@ -1,14 +1,14 @@
 import { Agent, request } from 'undici'
 import { z } from 'zod'
+import { parseJson } from '#contract/wire/json.ts'
+import { x402Version } from '#contract/wire/networks.ts'
 import {
   type FacilitatorKind,
   FacilitatorSettlement,
   FacilitatorVerdict,
   facilitatorKinds,
-} from '#contract/wire/facilitator.ts'
-import { parseJson } from '#contract/wire/json.ts'
-import { x402Version } from '#contract/wire/networks.ts'
-import type { PaymentOption } from '#contract/wire/payment.ts'
+  type PaymentOption,
+} from '#contract/wire/payment.ts'
 import { bytesWithin, unreachable } from '#host/network.ts'
 import {
   facilitatorAnswerBytes,

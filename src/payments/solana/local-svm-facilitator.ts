@@ -19,8 +19,7 @@ import { type Facilitator, type Settlement, SettlementPaused, type Verdict } fro
 import { addressOf, isSignedBy, type SolanaKey, tokenAccountOf, tokenProgram } from './solana-key.ts'
 import { type SvmTransfer, wireOf } from './solana-message.ts'
 import { SolanaRefusal, SolanaRpc } from './solana-node.ts'
-import type { SvmPayment } from './svm-rail.ts'
-import { isFrozen, messageOf, refusalOf, simulatedRefusal, transferOf } from './svm-refusal.ts'
+import { isFrozen, messageOf, refusalOf, type SvmPayment, simulatedRefusal, transferOf } from './svm-rail.ts'
 
 export interface LocalSvmFacilitatorOptions {
   /** CAIP-2. */

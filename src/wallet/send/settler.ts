@@ -1,9 +1,14 @@
 import { z } from 'zod'
-import { FacilitatorSettlement, facilitatorKinds, paysFrom } from '#contract/wire/facilitator.ts'
 import { jsonOf } from '#contract/wire/json.ts'
 import { isLoopback } from '#contract/wire/network-address.ts'
 import { x402Version } from '#contract/wire/networks.ts'
-import type { PaymentOption, PaymentPayload } from '#contract/wire/payment.ts'
+import {
+  FacilitatorSettlement,
+  facilitatorKinds,
+  type PaymentOption,
+  type PaymentPayload,
+  paysFrom,
+} from '#contract/wire/payment.ts'
 import { textWithin } from '../chains/nodes.ts'
 import { facilitatorAnswerBytes, facilitatorSettleMs, facilitatorSupportedMs } from '../limits.ts'
 import { plainReason } from '../payment/send-payment.ts'

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { loadVersion, versionOf } from '#cli/serve/config.ts'
 import { withChanges } from '#cli/serve/settings-edit.ts'
 import { settingsFileOf } from '#cli/serve/settings-file.ts'
-import type { SettingsChange } from '#pages/console/settings-wire.ts'
+import type { SettingsChange } from '#pages/console/wire.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
 
 const secrets = ['sk-in-the-file', '10.9.8.7', '/srv/farebox', 'a word of ours', 'p-in-a-comment', 'Be brief']

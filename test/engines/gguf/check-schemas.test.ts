@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ServiceError } from '#contract/errors/service-error.ts'
-import { checkSchemas } from '#engines/gguf/check-schemas.ts'
+import { checkSchemas } from '#engines/gguf/generation.ts'
 
 /** What is wrong with a format's schema; null for one that llama.cpp's package may read. */
 function problemOf(...schemas: unknown[]): string | null {

@@ -132,7 +132,7 @@ const ofOthers: readonly Mutant[] = [
       '        WHERE id = claim_id;\n    END IF;',
     ),
   ),
-  mutant('nonce not stored', without('records', `  IF NOT FOUND THEN answer.why := 'nonce_used'; END IF;\n`)),
+  mutant('nonce not stored', without('accounts', `  IF NOT FOUND THEN answer.why := 'nonce_used'; END IF;\n`)),
 ]
 
 /** In the functions that judge a run of plain holds, captures and releases in memory. */

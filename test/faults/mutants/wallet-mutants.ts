@@ -100,7 +100,7 @@ export const walletMutants: readonly Mutant[] = [
     'wallet: no cooldown',
     round(50040, 'was paid after a 402'),
     change(
-      `${wallet}/rules/caps.ts`,
+      `${wallet}/rules/decide.ts`,
       `  if (order.occasion !== 'asked' && waitMs > 0)`,
       `  if (order.occasion === 'after-402' && waitMs > policy.cooldownMs)`,
     ),

@@ -1,7 +1,6 @@
 /** The same random units on both stores: every answer and every row has to be the same. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { FoldingStore } from '#ledger/store/entry-fold.ts'
-import type { PruneSlice, Store } from '#ledger/store/store.ts'
+import type { FoldingStore, PruneSlice, Store } from '#ledger/store/store.ts'
 import type { Tables } from '#ledger/store/tables.ts'
 import { uuidV7Floor } from '#ledger/store/uuid-v7.ts'
 import { openSchemaStore } from '../../postgres/postgres-store.ts'

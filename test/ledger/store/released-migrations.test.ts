@@ -12,8 +12,8 @@ import {
 } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { expect, test } from 'vitest'
-import { migrations as postgresMigrations } from '#ledger/store/postgres/migrations.ts'
-import { migrations as sqliteMigrations } from '#ledger/store/sqlite/migrations.ts'
+import { migrations as postgresMigrations } from '#ledger/store/postgres/migrate.ts'
+import { migrations as sqliteMigrations } from '#ledger/store/sqlite/schema/tables.ts'
 
 /** SHA-256 of all statements of each migration, its first 16 digits. A line is added with a migration, and never changed. */
 const released: Record<string, string> = {

@@ -1,7 +1,6 @@
 /** The contract of every store. Both stores run the same tests. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { FoldingStore } from '#ledger/store/entry-fold.ts'
-import type { Store } from '#ledger/store/store.ts'
+import type { FoldingStore, Store } from '#ledger/store/store.ts'
 import type { Tables } from '#ledger/store/tables.ts'
 import type { LogLimit, Unit } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'

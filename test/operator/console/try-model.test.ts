@@ -1,7 +1,7 @@
 /** An owner tries one engine: a small probe that no customer pays, a few times a minute, with two rows in the log. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { triesPerMinute } from '#operator/console/model-routes.ts'
-import type { ModelRow, ModelTried } from '#pages/console/models-wire.ts'
+import { triesPerMinute } from '#operator/console/service-routes.ts'
+import type { ModelRow, ModelTried } from '#pages/console/wire.ts'
 import { readConfig } from '#service/config/read-config.ts'
 import { asJson, completion, type Upstream, upstream } from '../../engines/openai/upstream.ts'
 import { type OpenedConsole, openConsole, type SignedIn } from './opened-console.ts'

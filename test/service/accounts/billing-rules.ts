@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BillingBalance, type UsageRow } from '#contract/operations/billing.ts'
-import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
+import { openWalletAccount, walletAccountId } from '#ledger/accounts/customers.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import type { AccountFixture, OpenProcesses, Owner, Processes } from './account-fixture.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
+import { openWalletAccount, walletAccountId } from '#ledger/accounts/customers.ts'
 import type { Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, type TestWallet } from '../../access/identity/signed-header.ts'

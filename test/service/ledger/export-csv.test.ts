@@ -85,7 +85,7 @@ test.each([
   const [, line] = await linesOf({ reason: text, model: text })
   expect([line?.[16], line?.[11]]).toEqual([harmless, harmless])
   // Pages of a browser write files with their own function. Its types need a browser, so they are not imported.
-  const ofPages: string = '#pages/kit/csv.ts'
+  const ofPages: string = '#pages/kit/format.ts'
   const { csvText: pageText } = (await import(ofPages)) as { csvText(head: string[], rows: string[][]): string }
   expect(parseCsv(pageText(['a', 'b'], [[text, 'x']]))).toEqual([
     ['a', 'b'],

@@ -1,7 +1,7 @@
 /** What the service learns about its own store: a wrong clock, and results that a sound ledger never returns. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ClockWatch, watchedLedger, watchedStore } from '#ledger/ledger-watch.ts'
-import { LearntBalances } from '#ledger/store/known-balances.ts'
+import { LearntBalances } from '#ledger/store/sqlite/writer.ts'
 import { type Store, StoreError } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { capture, hold, mustCommit, ledger as openLedger, release, unit } from '../../ledger/store/sample-ops.ts'

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import type pg from 'pg'
 import {
@@ -10,7 +10,14 @@ import {
   sessionText,
   unusableDatabase,
 } from './connection.ts'
-import { migrations } from './migrations.ts'
+import { accountFunctions, recordFunctions } from './functions/accounts.ts'
+import { batchFunctions } from './functions/commit-batch.ts'
+import { entryFunctions, foldFunctions } from './functions/entries.ts'
+import { holdFunctions } from './functions/holds.ts'
+import { operationFunctions, resultTypes } from './functions/operations.ts'
+import { plainUnitFunctions } from './functions/plain-units.ts'
+import { workFunctions } from './functions/work.ts'
+import { moneyTables, workTables } from './schema/tables.ts'
 
 /** Any number that nothing else in the database locks. */
 const startLock = 7_402_184_360_125_511
@@ -86,3 +93,25 @@ const poolOf = (client: pg.Client) => ({
   }),
   end: async () => undefined,
 })
+
+/** Tables come before the types that contain their rows, and types before the functions that return them. */
+const statements = [
+  ...[...moneyTables, ...workTables, ...resultTypes],
+  ...[...accountFunctions, ...holdFunctions, ...entryFunctions, ...workFunctions, ...recordFunctions],
+  ...[...operationFunctions, ...plainUnitFunctions, ...batchFunctions, ...foldFunctions],
+]
+
+const firstRelease: Migration = {
+  async up(database: Kysely<unknown>) {
+    for (const statement of statements) await sql.raw(statement).execute(database)
+  },
+}
+
+/**
+ * Applied in the order of their names. A database never applies one twice, so a released migration never changes: the
+ * next release adds another, which makes its changes to the tables and functions of the first. Processes of two
+ * releases share a database while one replaces the other, so functions keep accepting what the previous release sends.
+ */
+export const migrations: Record<string, Migration> = {
+  '0001-first-release': firstRelease,
+}

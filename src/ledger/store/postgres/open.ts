@@ -15,8 +15,7 @@ import {
   sendAttemptsForMs,
   statementsCounted,
 } from '../../bounds.ts'
-import type { FoldingStore } from '../entry-fold.ts'
-import { StoreError } from '../store.ts'
+import { type FoldingStore, StoreError } from '../store.ts'
 import { narrowRow, type Tables } from '../tables.ts'
 import {
   applySettings,

@@ -3,11 +3,17 @@ import { microUsd } from '#contract/money.ts'
 import { invalidOp } from '../invalid-op.ts'
 import { type Balance, isAwayOfSqlite, isBusy, type Outcome, type PruneSlice, type Refusal } from '../store.ts'
 import type { Op, Unit } from '../units.ts'
-import { customerAppliers } from './apply-customers.ts'
 import { entryAppliers, refundAppliers } from './apply-entries.ts'
 import { fundsIn } from './apply-funds.ts'
 import { holdAppliers, openHoldsIn } from './apply-holds.ts'
-import { accountAppliers, claimAppliers, jobAppliers, paymentAppliers, recordAppliers } from './apply-records.ts'
+import {
+  accountAppliers,
+  claimAppliers,
+  customerAppliers,
+  jobAppliers,
+  paymentAppliers,
+  recordAppliers,
+} from './apply-records.ts'
 import { type Appliers, type Apply, accountNumbers, balancesIn, type KnownRows, knownRows, type Work } from './work.ts'
 
 /** A unit that could not even be judged. It left no trace, unless the commit itself failed. */

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { EntryFold, FoldedEntry } from '../entry-fold.ts'
+import type { EntryFold, FoldedEntry } from '../store.ts'
 import { prepareExact } from './work.ts'
 
 /** Folding keeps the amount of each kind between the same two sides, and the balance after the entries. */

@@ -5,11 +5,10 @@ import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteS
 import type { Migration } from 'kysely/migration'
 import { makeFolder, syncFolder } from '#host/files.ts'
 import { threadUrl } from '#host/workers/thread-entry.ts'
-import type { FoldingStore } from '../entry-fold.ts'
-import { isAwayOfSqlite, isDamage, StoreError } from '../store.ts'
+import { type FoldingStore, isAwayOfSqlite, isDamage, StoreError } from '../store.ts'
 import { narrowRow, type Tables } from '../tables.ts'
 import { lockFolderOf, openForReading, openForWriting } from './connection.ts'
-import { migrations } from './migrations.ts'
+import { migrations } from './schema/tables.ts'
 import { SqliteWriter } from './writer.ts'
 
 const ownerOnlyFile = 0o600

@@ -1,5 +1,4 @@
-import type { EntryFold } from '../entry-fold.ts'
-import type { Balance, PruneSlice } from '../store.ts'
+import type { Balance, EntryFold, PruneSlice } from '../store.ts'
 import type { Unit } from '../units.ts'
 import type { UnitResult } from './batch.ts'
 

@@ -1,10 +1,18 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { RecentMap } from '#host/recent-map.ts'
 import { threadArguments } from '#host/workers/thread-entry.ts'
-import type { EntryFold } from '../entry-fold.ts'
+import { balanceKnownForMs, knownRowsMost } from '../../bounds.ts'
 import { type Chore, GroupCommit, type QueuedUnit, settle, type UnitPlace } from '../group-commit.ts'
-import { LearntBalances } from '../known-balances.ts'
-import { type PruneSlice, refusedByRule, StoreError } from '../store.ts'
+import {
+  type Balance,
+  type EntryFold,
+  type KnownBalances,
+  type Outcome,
+  type PruneSlice,
+  refusedByRule,
+  StoreError,
+} from '../store.ts'
 import type { Unit } from '../units.ts'
 import type { Failed } from './batch.ts'
 import { resultsIn, type WriterAnswer, type WriterData, type WriterRequest } from './writer-messages.ts'
@@ -173,3 +181,47 @@ const writerDead = (cause?: unknown): StoreError =>
   new StoreError('writer_dead', "The store's writer has ended and nothing more is written; restart the service.", {
     cause,
   })
+
+interface Known {
+  balance: Balance
+  atMs: number
+}
+
+/**
+ * Balances as this process's own units left them. Almost every request reads a balance that its account's previous
+ * request has just reported. Only for a store to which no other process writes.
+ */
+export class LearntBalances implements KnownBalances {
+  readonly #known = new RecentMap<Known>(knownRowsMost)
+  #changes = 0
+
+  get(account: string): Balance | undefined {
+    const known = this.#known.get(account)
+    return known && performance.now() - known.atMs <= balanceKnownForMs ? known.balance : undefined
+  }
+
+  /** Must be called in the order of the commits. The first outcome of a repeated unit is old, so it changes nothing. */
+  learn(outcome: Outcome): void {
+    if (!outcome.ok || outcome.again) return
+    this.#changes++
+    for (const balance of outcome.balances) this.#keep(balance)
+  }
+
+  /** Call this after rows were written other than by units. */
+  forget(): void {
+    this.#changes++
+    this.#known.clear()
+  }
+
+  /** A read is not cached if an outcome arrived in the meantime, because the outcome may be newer. */
+  async read(readNow: () => Promise<Balance | null>): Promise<Balance | null> {
+    const before = this.#changes
+    const balance = await readNow()
+    if (balance && before === this.#changes) this.#keep(balance)
+    return balance
+  }
+
+  #keep(balance: Balance): void {
+    this.#known.set(balance.account, { balance, atMs: performance.now() })
+  }
+}

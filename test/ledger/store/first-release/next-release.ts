@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { migrations } from '#ledger/store/sqlite/migrations.ts'
+import { migrations } from '#ledger/store/sqlite/schema/tables.ts'
 
 /** What a later release may do: a new table, a new column, and a table made anew with its rows. */
 const statements = [

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { microUsd } from '#contract/money.ts'
-import { openWalletAccount, walletAccountId } from '#ledger/accounts/wallet-accounts.ts'
+import { openWalletAccount, walletAccountId } from '#ledger/accounts/customers.ts'
 import { audit } from '#ledger/audit/audit.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { evmWallet, type TestWallet } from '../../../access/identity/signed-header.ts'

@@ -1,4 +1,4 @@
-import { balanceParameters, readBalance } from './results.ts'
+import { balanceParameters, readBalance } from './operations.ts'
 
 /**
  * The daily staking credits and the budgets of keys, in addition to an account's USD. A null limit is unlimited. The
