@@ -24,28 +24,18 @@ export function KeysPage(): JSX.Element {
   const isCreating = useSignal(false)
   const created = useSignal<NewKey | null>(null)
   const opened = useSignal<Opened | null>(null)
-  const columns = keyColumns(asked => {
-    opened.value = asked
-  })
+  const columns = keyColumns(asked => (opened.value = asked))
   return (
     <>
       <p class="controls">
-        <button
-          type="button"
-          class="main"
-          onClick={() => {
-            isCreating.value = true
-          }}
-        >
+        <button type="button" class="main" onClick={() => (isCreating.value = true)}>
           Create a key
         </button>
         <label>
           Show{' '}
           <select
             value={state.value}
-            onChange={event => {
-              state.value = event.currentTarget.value === 'ended' ? 'ended' : 'active'
-            }}
+            onChange={event => (state.value = event.currentTarget.value === 'ended' ? 'ended' : 'active')}
           >
             <option value="active">active keys</option>
             <option value="ended">expired and revoked keys</option>
@@ -69,9 +59,7 @@ export function KeysPage(): JSX.Element {
             created.value = key
             version.value++
           }}
-          close={() => {
-            isCreating.value = false
-          }}
+          close={() => (isCreating.value = false)}
         />
       )}
       {opened.value && (
@@ -80,9 +68,7 @@ export function KeysPage(): JSX.Element {
           done={() => {
             version.value++
           }}
-          close={() => {
-            opened.value = null
-          }}
+          close={() => (opened.value = null)}
         />
       )}
     </>

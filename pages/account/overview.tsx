@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { RowBar } from '../kit/chart.tsx'
+import { Options } from '../kit/dialog.tsx'
 import { barLength, count, exactUsd, usd } from '../kit/format.ts'
 import { Waiting } from '../kit/list.tsx'
 import { place, setQuery } from '../kit/router.ts'
@@ -23,11 +24,7 @@ export function OverviewPage(): JSX.Element {
         <label>
           Period{' '}
           <select value={`${days}`} onChange={event => setQuery({ days: event.currentTarget.value })}>
-            {spendDays.map(each => (
-              <option key={each} value={`${each}`}>
-                {each} days
-              </option>
-            ))}
+            <Options of={spendDays.map(each => [`${each}`, `${each} days`] as const)} />
           </select>
         </label>
         {spend.value && <span class="quiet">{`${spend.value.from} to ${spend.value.to}`}</span>}

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { DialogForm } from '../kit/dialog.tsx'
+import { DialogForm, Options } from '../kit/dialog.tsx'
 import { said } from '../kit/sections.tsx'
 import type { CustomerView } from './answers.ts'
 import { act, may, money, titleOf } from './operator.ts'
@@ -114,11 +114,7 @@ function ActDialog({ name, customer, done, close }: ActDialogProps): JSX.Element
           Plan{' '}
           <select name="plan" value={customer.plan ?? ''}>
             <option value="">from the configuration</option>
-            {planNames.map(plan => (
-              <option key={plan} value={plan}>
-                {plan}
-              </option>
-            ))}
+            <Options of={planNames} />
           </select>
         </label>
       )}

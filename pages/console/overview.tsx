@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { postJson } from '../kit/api.ts'
 import { DayChart, RowBar } from '../kit/chart.tsx'
-import { RefusedNote } from '../kit/dialog.tsx'
+import { Options, RefusedNote } from '../kit/dialog.tsx'
 import { count } from '../kit/format.ts'
 import { Waiting } from '../kit/list.tsx'
 import { place, setQuery } from '../kit/router.ts'
@@ -32,11 +32,7 @@ export function OverviewPage(): JSX.Element {
         <label>
           Period (UTC days){' '}
           <select value={days} onChange={event => setQuery({ days: event.currentTarget.value })}>
-            {Object.entries(spans).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
+            <Options of={Object.entries(spans)} />
           </select>
         </label>
       </p>

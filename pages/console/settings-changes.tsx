@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { postJson, RefusedError } from '../kit/api.ts'
-import { DialogForm } from '../kit/dialog.tsx'
+import { DialogForm, Options } from '../kit/dialog.tsx'
 import { count } from '../kit/format.ts'
 import { said } from '../kit/sections.tsx'
 import { nothing, Table } from '../kit/table.tsx'
@@ -246,21 +246,13 @@ function LimitDialog({ limit, edits: { models, limitTypes }, review, close }: Li
                 (scope.value = limitScopes.find(each => each === event.currentTarget.value) ?? 'types')
               }
             >
-              {limitScopes.map(each => (
-                <option key={each} value={each}>
-                  {scopes[each]}
-                </option>
-              ))}
+              <Options of={limitScopes.map(each => [each, scopes[each]] as const)} />
             </select>
           </label>
           <label>
             Name{' '}
             <select name="name">
-              {names.map(each => (
-                <option key={each} value={each}>
-                  {each}
-                </option>
-              ))}
+              <Options of={names} />
             </select>
           </label>
         </>
@@ -288,11 +280,7 @@ function PlanDialog({ plan, review, close }: DialogProps & { plan: SettingsEdits
       <label>
         Plan{' '}
         <select name="plan" value={plan}>
-          {planNames.map(each => (
-            <option key={each} value={each}>
-              {each}
-            </option>
-          ))}
+          <Options of={planNames} />
         </select>
       </label>
     </DialogForm>

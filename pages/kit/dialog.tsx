@@ -59,6 +59,20 @@ export function DialogForm({ title, action, submit, close, children }: DialogFor
   )
 }
 
+/** The options of a select, each by its value or by its value and its words. */
+export const Options = ({ of }: { of: readonly (string | readonly [value: string, words: string])[] }): JSX.Element => (
+  <>
+    {of.map(each => {
+      const [value, words] = typeof each === 'string' ? [each, each] : each
+      return (
+        <option key={value} value={value}>
+          {words}
+        </option>
+      )
+    })}
+  </>
+)
+
 /** Says that the page still waits, so that a slow server does not look like a page that hangs. */
 export function SlowNote(): JSX.Element {
   return (

@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
-import { RefusedNote } from './dialog.tsx'
+import { Options, RefusedNote } from './dialog.tsx'
 import { count } from './format.ts'
 import { place, setQuery } from './router.ts'
 import { type Column, Table } from './table.tsx'
@@ -99,11 +99,7 @@ export function Choice({ label, name, values, none = 'all' }: ChoiceProps): JSX.
       {label}{' '}
       <select value={chosen} onChange={event => setQuery({ [name]: event.currentTarget.value })}>
         <option value="">{none}</option>
-        {all.map(value => (
-          <option key={value} value={value}>
-            {value}
-          </option>
-        ))}
+        <Options of={all} />
       </select>
     </label>
   )

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Fragment, type JSX } from 'preact'
 import { refusedOf } from '../kit/api.ts'
-import { RefusedNote } from '../kit/dialog.tsx'
+import { Options, RefusedNote } from '../kit/dialog.tsx'
 import { count, exactUsd, utcTime } from '../kit/format.ts'
 import { type Column, nothing, saveTable, Table } from '../kit/table.tsx'
 import type { Refused } from '../kit/wire.ts'
@@ -171,11 +171,7 @@ function Choice({ label, values, choose }: ChoiceProps): JSX.Element {
       {label}{' '}
       <select onChange={event => choose(event.currentTarget.value)}>
         <option value="">all</option>
-        {values.map(value => (
-          <option key={value} value={value}>
-            {value}
-          </option>
-        ))}
+        <Options of={values} />
       </select>
     </label>
   )

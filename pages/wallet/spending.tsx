@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { DayChart, RowBar } from '../kit/chart.tsx'
-import { RefusedNote } from '../kit/dialog.tsx'
+import { Options, RefusedNote } from '../kit/dialog.tsx'
 import { count, exactUsd, usd } from '../kit/format.ts'
 import { type Column, saveTable, Table } from '../kit/table.tsx'
 import type { WalletData } from './wallet-data.ts'
@@ -21,11 +21,7 @@ export function SpendingReport({ data }: { data: WalletData }): JSX.Element {
               void data.spending.refresh()
             }}
           >
-            {spendingDays.map(days => (
-              <option key={days} value={String(days)}>
-                last {days}
-              </option>
-            ))}
+            <Options of={spendingDays.map(days => [`${days}`, `last ${days}`] as const)} />
           </select>
         </label>
         <span class="quiet">Days are UTC.</span>
