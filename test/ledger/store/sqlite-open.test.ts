@@ -1,10 +1,11 @@
-import { copyFileSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { expect, test } from 'vitest'
 import { openForWriting } from '#ledger/store/sqlite/connection.ts'
 import { migrateSqlite, openSqliteReader, openSqliteStore } from '#ledger/store/sqlite/open.ts'
+import { hasMode } from '../../has-mode.ts'
 import { account, grant, job, mustCommit } from './sample-ops.ts'
 import { tamperWith, temporaryFolder } from './sqlite-folder.ts'
 
@@ -22,10 +23,8 @@ test('the folder is made where it is missing, and its files are for their owner 
   const path = join(folder, 'deeper', 'data', 'farebox.db')
   const store = await openSqliteStore({ path })
   await mustCommit(store, account())
-  const modes = [dirname(path), path, `${path}-wal`, join(dirname(path), 'lock.db')].map(
-    name => statSync(name).mode & 0o077,
-  )
-  expect(modes).toEqual([0, 0, 0, 0])
+  const names = [path, `${path}-wal`, join(dirname(path), 'lock.db')]
+  expect([hasMode(dirname(path), 0o700), ...names.map(name => hasMode(name, 0o600))]).toEqual([true, true, true, true])
   await store.close()
   remove()
 })
@@ -101,6 +100,15 @@ test('a file that is no database is refused, and the folder stays free', async (
   await expect(openSqliteStore({ path })).rejects.toThrow(/not a database/)
   writeFileSync(path, '')
   await (await openSqliteStore({ path })).close()
+  remove()
+})
+
+test('a file that is no database is not kept open', { tags: ['linux'] }, async () => {
+  const { path, remove } = temporaryFolder()
+  writeFileSync(path, 'These are not the books that you are looking for. '.repeat(100))
+  await expect(openSqliteStore({ path })).rejects.toThrow(/not a database/)
+  const opened = readdirSync('/proc/self/fd').map(name => statSync(`/proc/self/fd/${name}`, { throwIfNoEntry: false }))
+  expect(opened.map(each => each?.ino)).not.toContain(statSync(path).ino)
   remove()
 })
 

@@ -12,6 +12,17 @@ export function openForWriting(path: string): DatabaseSync {
   // SQLite gives its WAL the database's file mode, so this protects both from other users.
   ensurePrivateFile(path)
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
+  try {
+    requireSyncs(database, path)
+    return database
+  } catch (error) {
+    // Windows lets nobody move a file that is open.
+    database.close()
+    throw error
+  }
+}
+
+function requireSyncs(database: DatabaseSync, path: string): void {
   const journal = database.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode
   // Deleted data includes images of people; without this their bytes stay in the file until they are overwritten.
   database.exec('PRAGMA secure_delete = ON')
@@ -19,8 +30,7 @@ export function openForWriting(path: string): DatabaseSync {
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
   const synchronous = database.prepare('PRAGMA synchronous').get()?.synchronous
   const foreignKeys = database.prepare('PRAGMA foreign_keys').get()?.foreign_keys
-  if (journal === 'wal' && synchronous === synchronousFull && foreignKeys === 1) return database
-  database.close()
+  if (journal === 'wal' && synchronous === synchronousFull && foreignKeys === 1) return
   throw new StoreError(
     'unusable_database',
     `The database ${path} cannot be used: it does not support WAL with full syncs. Put it on a local disk.`,
