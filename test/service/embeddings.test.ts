@@ -55,6 +55,38 @@ async function charged(key: string, request: object) {
 }
 
 describe('§9 embeddings', () => {
+  test.each([
+    ['float', undefined],
+    ['base64', undefined],
+    ['float', 'large'],
+  ])('a large answer lets other requests have their turn (%s, %s)', async (format, idempotencyKey) => {
+    const count = 300
+    const width = 1_024
+    const vectors = Array.from({ length: count }, (_, row) =>
+      Array.from({ length: width }, (_, at) => row + at / width),
+    )
+    engine.result = () => ({ vectors, promptTokens: count })
+    const request = { ...body, input: vectors.map(() => 'a'), encoding_format: format }
+    const key = await service.key(1)
+    let turns = 0
+    const counting = setInterval(() => turns++, 0)
+    const headers = {
+      ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+    }
+    const response = await service.request('/api/v1/embeddings', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(request),
+    })
+    clearInterval(counting)
+    const { data, usage } = Embeddings.parse(await response.json())
+    expect([data.length, data[299]?.index, usage.total_tokens]).toEqual([count, 299, count])
+    if (format === 'float') expect(data[299]?.embedding).toEqual(vectors[299])
+    else expect(Buffer.from(String(data[299]?.embedding), 'base64').readFloatLE(4)).toBeCloseTo(299 + 1 / width, 3)
+    expect(turns).toBeGreaterThan(4)
+  })
+
   test('a text becomes a vector, charged by tokens that the engine says', async () => {
     engine.result = () => one
     const { response, lines } = await charged(await service.key(1), { ...body, user: 'ann' })

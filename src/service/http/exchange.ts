@@ -129,8 +129,8 @@ export class Exchange {
   }
 
   /** Returns the answer with a complete body. If it has a socket, it is written there at once, which is far cheaper. */
-  wholeResponse(body: Uint8Array<ArrayBuffer> | string, status: number): Response {
-    if (!this.#write) return this.response(body, status)
+  wholeResponse(body: Uint8Array | string, status: number): Response {
+    if (!this.#write) return this.response(body as Uint8Array<ArrayBuffer> | string, status)
     this.status = status
     this.#answerHeaders.set('content-length', String(Buffer.byteLength(body)))
     return this.#write(status, this.#answerHeaders, body)

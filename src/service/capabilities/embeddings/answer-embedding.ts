@@ -1,16 +1,17 @@
+import { setImmediate } from 'node:timers/promises'
 import { fieldError } from '#contract/errors/issues.ts'
 import { addUsd, type MicroUsd, priceLines } from '#contract/money.ts'
 import type { EmbeddingInput, EmbeddingRequest, Embeddings } from '#contract/operations/embeddings.ts'
 import { TokenCounter } from '#engines/tokens/count-tokens.ts'
 import { boundedWait } from '#host/async.ts'
 import type { Line } from '#ledger/store/units.ts'
-import { type Call, type JsonReply, json } from '../../http/route.ts'
+import { type Call, json, type WholeReply } from '../../http/route.ts'
 import { sell } from '../../http/sell.ts'
 import type { Service } from '../../http/service.ts'
 import { type EmbeddingModel, embeddingFrameTokens, reportedTokens } from '../../models/model.ts'
 
 /** Returns the engine's vectors with our model id, charged by tokens. */
-export async function answerEmbedding(call: Call, body: EmbeddingRequest, service: Service): Promise<JsonReply> {
+export async function answerEmbedding(call: Call, body: EmbeddingRequest, service: Service): Promise<WholeReply> {
   const model = service.catalogue.find('embedding', body.model)
   checkEmbedding(model, body)
   const parts = partsOf(body.input)
@@ -22,7 +23,11 @@ export async function answerEmbedding(call: Call, body: EmbeddingRequest, servic
     const result = await boundedWait(model.engine.embed(asked), { signal })
     signal.throwIfAborted()
     const usage = embeddingUsage(result.promptTokens, parts)
-    const reply = json(answerOf(model, { vectors: result.vectors, format: body.encoding_format, tokens: usage.tokens }))
+    const reply = await replyOf(model, {
+      vectors: result.vectors,
+      format: body.encoding_format,
+      tokens: usage.tokens,
+    })
     return { value: reply, lines: embeddingLines(model, usage), alsoCommit: () => call.keep(() => reply) }
   })
 }
@@ -33,16 +38,31 @@ interface Result {
   tokens: number
 }
 
-const answerOf = ({ id }: EmbeddingModel, { vectors, format, tokens }: Result): Embeddings => ({
-  object: 'list',
-  model: id,
-  data: vectors.map((vector, index) => ({
-    object: 'embedding',
-    index,
-    embedding: format === 'base64' ? base64Of(vector) : vector,
-  })),
-  usage: { prompt_tokens: tokens, total_tokens: tokens },
-})
+/** Numbers that are written without a pause: some ten milliseconds of work. */
+const numbersAtOnce = 50_000
+
+/**
+ * A large answer is written in turns with other requests: six million numbers, which 2,048 single letters may ask for,
+ * take seconds.
+ */
+async function replyOf({ id }: EmbeddingModel, { vectors, format, tokens }: Result): Promise<WholeReply> {
+  const usage = { prompt_tokens: tokens, total_tokens: tokens }
+  const rowOf = (vector: number[], index: number) =>
+    ({ object: 'embedding', index, embedding: format === 'base64' ? base64Of(vector) : vector }) as const
+  const width = vectors[0]?.length ?? 0
+  if (vectors.length * width <= numbersAtOnce) {
+    return json({ object: 'list', model: id, data: vectors.map(rowOf), usage } satisfies Embeddings)
+  }
+  const pieces = [Buffer.from(`{"object":"list","model":${JSON.stringify(id)},"data":[`)]
+  const rowsAtOnce = Math.max(1, Math.floor(numbersAtOnce / width))
+  for (let from = 0; from < vectors.length; from += rowsAtOnce) {
+    const rows = vectors.slice(from, from + rowsAtOnce).map((vector, at) => rowOf(vector, from + at))
+    pieces.push(Buffer.from(`${from ? ',' : ''}${JSON.stringify(rows).slice(1, -1)}`))
+    await setImmediate()
+  }
+  pieces.push(Buffer.from(`],"usage":${JSON.stringify(usage)}}`))
+  return { kind: 'bytes', mimeType: 'application/json', bytes: Buffer.concat(pieces) }
+}
 
 /** As OpenAI's clients expect: the bytes of little-endian 32-bit floats. */
 function base64Of(vector: readonly number[]): string {

@@ -28,6 +28,8 @@ export function fileBody(
   })
 }
 
+const jsonType = 'application/json'
+
 /** Compressing a smaller JSON answer costs more than it saves. */
 const compressFromBytes = 1024
 
@@ -59,15 +61,22 @@ export function setEventHeaders(headers: Map<string, string>): void {
 }
 
 export const sendJson = (exchange: Exchange, status: number, body: unknown): Promise<Response> =>
-  sendText(exchange, JSON.stringify(body), 'application/json', status)
+  sendText(exchange, JSON.stringify(body), jsonType, status)
 
-export function sendBytes(exchange: Exchange, bytes: Buffer, contentType: string, status = 200): Response {
+/** Sends a file, which is compressed already, or JSON that was written beforehand. */
+export async function sendBytes(exchange: Exchange, bytes: Buffer, contentType: string): Promise<Response> {
+  if (contentType === jsonType) return sendText(exchange, bytes, contentType)
   exchange.answerHeaders.set('content-type', contentType)
   exchange.answerHeaders.set('content-length', bytes.byteLength.toString())
-  return exchange.response(new Uint8Array(bytes), status)
+  return exchange.response(new Uint8Array(bytes))
 }
 
-export async function sendText(exchange: Exchange, text: string, contentType: string, status = 200): Promise<Response> {
+export async function sendText(
+  exchange: Exchange,
+  text: string | Buffer,
+  contentType: string,
+  status = 200,
+): Promise<Response> {
   const headers = exchange.answerHeaders
   headers.set('content-type', contentType)
   const encoding = text.length < compressFromBytes ? null : chosenEncoding(exchange.header('accept-encoding'))
@@ -90,7 +99,7 @@ function chosenEncoding(accepted: readonly string[]): Encoding | null {
 
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 
-const compressed = (text: string, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> =>
+const compressed = (text: string | Buffer, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> =>
   (encoding === 'br' ? promisify(brotliCompress)(text, brotliOptions) : promisify(gzip)(text)) as Promise<
     Uint8Array<ArrayBuffer>
   >

@@ -221,7 +221,7 @@ class KeyedWork implements Work {
     exchange.ended()
     const { status, body } = this.#answer ?? this.#wholeAnswer(reply)
     if (reply.kind === 'bytes') return sendBytes(exchange, body, reply.mimeType)
-    return sendText(exchange, body.toString('utf8'), jsonType, status)
+    return sendText(exchange, body, jsonType, status)
   }
 
   async #written(reply: WholeReply | FileReply): Promise<string> {
