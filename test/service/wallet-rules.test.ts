@@ -101,6 +101,28 @@ describe('wallets through the front door', () => {
     expect(told(await send('/video/retrieve', { queue_id }))).toEqual(told(bought))
   })
 
+  test('§2.3 what is left is told without staking credit, also to who fetches a video', async () => {
+    const staked = await openService({ clock: service.clock, stakes: { stakeOf: async () => 1_000_000n } })
+    try {
+      const [wallet, headers] = [evmWallet(), { 'content-type': 'application/json' }]
+      const post = async (path: string, body: object) => {
+        const signed = { ...headers, 'sign-in-with-x': await signIn(wallet) }
+        const init = { method: 'POST', headers: signed, body: JSON.stringify({ model: 'demo-video', ...body }) }
+        return staked.request(`/api/v1/video/${path}`, init)
+      }
+      const bought = await post('queue', { prompt: 'a boat', duration: '2s' })
+      const { queue_id } = (await bought.json()) as { queue_id: string }
+      const fetched = await post('retrieve', { queue_id })
+      const told = [bought, fetched].map(answer => [answer.status, answer.headers.get('x-balance-remaining')])
+      expect(told).toEqual([
+        [200, '0.000000'],
+        [200, '0.000000'],
+      ])
+    } finally {
+      await closeSound(staked)
+    }
+  })
+
   test('§8.4 the 402 of a wallet without credit shows no limits of another tier, and the next answer those of the model', async () => {
     const wallet = evmWallet()
     const shown = ({ headers }: Response) => headers.get('x-ratelimit-limit-requests')

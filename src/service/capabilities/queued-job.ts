@@ -1,6 +1,5 @@
 import { requestIdNotFound } from '#contract/errors/errors.ts'
 import { modelId, modelName, modelRouter } from '#contract/wire/headers.ts'
-import { totalOf } from '#ledger/charges/funding.ts'
 import { type Call, json, principalOf, type Reply } from '../http/route.ts'
 import { tellRemaining } from '../http/sell.ts'
 import type { Service } from '../http/service.ts'
@@ -58,5 +57,6 @@ async function tellPaid(call: Call, { type, model: id }: JobRequest, { catalogue
     call.set(modelName, model.name)
     call.set(modelRouter, model.engineName)
   }
-  tellRemaining(call, totalOf(await call.spendable()))
+  // Without staking credit, like every call that is charged.
+  tellRemaining(call, (await call.spendable()).usd)
 }
