@@ -219,7 +219,7 @@ test('more addresses than one request may name are refused before the first is a
     named(...Array.from({ length: namedMediaCount + 1 }, (_, each) => at(`/${each}`))),
   )
   expect([status, orders]).toEqual([400, []])
-  expect(text).toContain(`may contain ${namedMediaCount} URLs`)
+  expect(text).toContain(`at most ${namedMediaCount} URLs`)
 })
 
 test('nothing is fetched for a caller who cannot pay', async () => {
