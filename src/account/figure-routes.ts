@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { issueSentence } from '#contract/errors/issues.ts'
+import { issueSentence } from '#contract/errors/issue-sentence.ts'
 import { ServiceError } from '#contract/errors/service-error.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { dayOfText } from '#contract/time.ts'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { issueSentence, kindWord } from '#contract/errors/issues.ts'
+import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
 import { zeroUsd } from '#contract/money.ts'
 import { type ApprovalRequest, ApprovalRequired } from './approval.ts'
 import { refusedArguments, untrustedNameCharacters } from './bounds.ts'

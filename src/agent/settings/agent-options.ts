@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Pause } from '#client/retry/retry.ts'
-import { issueSentence, kindWord } from '#contract/errors/issues.ts'
+import { issueSentence, kindWord } from '#contract/errors/issue-sentence.ts'
 import { nearNames } from '#contract/near-names.ts'
 import type { Clock } from '#contract/time.ts'
 import type { ApprovalDecision, ApprovalRequest } from '#toolkit/approval.ts'

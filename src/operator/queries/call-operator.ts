@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { issueSentence } from '#contract/errors/issues.ts'
+import { issueSentence } from '#contract/errors/issue-sentence.ts'
 import { type OperatorRefused, refuse } from '../operator-refused.ts'
 import { actsOf } from './acts.ts'
 import {
