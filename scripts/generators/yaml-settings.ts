@@ -4,6 +4,7 @@ import { type Meaning, meanings } from './yaml-meanings.ts'
 
 /** The part of a schema that a table needs. */
 interface Schema {
+  description?: string | undefined
   def: {
     type: string
     shape?: Record<string, Schema>
@@ -26,6 +27,8 @@ interface Setting {
   value: string
   /** As the file writes it; null if the setting is required. */
   byDefault: string | null
+  /** What the schema itself says, for a setting that the meanings leave out. */
+  description?: string | undefined
 }
 
 const intro = [
@@ -94,11 +97,13 @@ function modelSections(models: Schema, table: (settings: readonly Setting[], pre
 }
 
 function tableOf(settings: readonly Setting[], prefix: string, used: Set<string>): string {
-  const lines = settings.map(({ path, value, byDefault }) => {
+  const lines = settings.map(({ path, value, byDefault, description }) => {
     const key = [`${prefix === '' ? '' : `${prefix}.`}${path}`, `*.${path}`].find(each => Object.hasOwn(meanings, each))
-    if (key === undefined) throw new Error(`yaml-meanings.ts does not describe ${prefix}.${path}; add a line there.`)
-    used.add(key)
-    const { says, value: shown = value } = read(meanings[key] ?? '')
+    const meaning = key === undefined ? description : meanings[key]
+    if (meaning === undefined)
+      throw new Error(`Nothing describes ${prefix}.${path}; add a line to yaml-meanings.ts, or use describe().`)
+    if (key !== undefined) used.add(key)
+    const { says, value: shown = value } = read(meaning)
     return `| \`${path}\` | ${shown} | ${byDefault ?? 'required'} | ${says} |`
   })
   return ['| Setting | Value | Default | Meaning |', '|---|---|---|---|', ...lines].join('\n')
@@ -123,7 +128,7 @@ function settingsOf(path: string, given: Schema, inherited?: unknown): Setting[]
   const canBeOff = options.some(({ def }) => def.values?.[0] === false)
   if (canBeOff || discriminator !== undefined) return inside(merged(maps, discriminator), path)
   const byDefault = defaultValue === undefined ? (isOptional ? '' : null) : shownDefault(defaultValue)
-  return [{ path, value: shownValue(schema), byDefault }]
+  return [{ path, value: shownValue(schema), byDefault, description: given.description ?? schema.description }]
 }
 
 /** The settings of several kinds of one map; their discriminator allows the values of all. */
