@@ -10,6 +10,15 @@ const timeouts = 'map of `connectMs`, `firstByteMs`, `answerMs`, `silenceMs`, `s
 const timeoutDefaults =
   'Timeouts: until the server accepts a connection (5,000 ms), the first byte of a stream (120,000), a whole answer (570,000), the longest silence (60,000), the longest stream (1,800,000).'
 
+/** Both rails take the same facilitators. */
+const facilitatorOf = (rail: string): Record<string, Meaning> => ({
+  [`${rail}.facilitator.url`]: [url, 'An x402 facilitator; Coinbase’s by default if `cdp` is set.'],
+  [`${rail}.facilitator.authorization`]: [secret, 'Sent to it as the `Authorization` header.'],
+  [`${rail}.facilitator.cdp.apiKeyId`]:
+    'For [Coinbase’s facilitator](../payments.md#coinbases-facilitator): the id of an API key.',
+  [`${rail}.facilitator.cdp.apiKeySecret`]: [secret, 'Its Ed25519 secret.'],
+})
+
 /** By path; a model's settings begin with its type, those of an upstream with its engine, and `*` stands for any of them. */
 export const meanings: Readonly<Record<string, Meaning>> = {
   publicUrl: [url, 'The address that callers use, without a path; the API is at `/api/v1` there.'],
@@ -122,11 +131,7 @@ export const meanings: Readonly<Record<string, Meaning>> = {
     secret,
     'Your own key, which settles and pays the fees. Set either this or `facilitator`.',
   ],
-  'payments.evm.facilitator.url': [url, 'An x402 facilitator; Coinbase’s by default if `cdp` is set.'],
-  'payments.evm.facilitator.authorization': [secret, 'Sent to it as the `Authorization` header.'],
-  'payments.evm.facilitator.cdp.apiKeyId':
-    'For [Coinbase’s facilitator](../payments.md#coinbases-facilitator): the id of an API key.',
-  'payments.evm.facilitator.cdp.apiKeySecret': [secret, 'Its Ed25519 secret.'],
+  ...facilitatorOf('payments.evm'),
   'payments.evm.feesPerHourWei': [
     'wei in quotes',
     'The most that your own key spends on fees in an hour; 0.05 ETH by default.',
@@ -139,11 +144,7 @@ export const meanings: Readonly<Record<string, Meaning>> = {
     secret,
     'Your own key, 64 bytes in base58, which settles and pays the fees. Set either this or `facilitator`.',
   ],
-  'payments.solana.facilitator.url': [url, 'An x402 facilitator; Coinbase’s by default if `cdp` is set.'],
-  'payments.solana.facilitator.authorization': [secret, 'Sent to it as the `Authorization` header.'],
-  'payments.solana.facilitator.cdp.apiKeyId':
-    'For [Coinbase’s facilitator](../payments.md#coinbases-facilitator): the id of an API key.',
-  'payments.solana.facilitator.cdp.apiKeySecret': [secret, 'Its Ed25519 secret.'],
+  ...facilitatorOf('payments.solana'),
   'payments.solana.facilitator.feePayer': [
     'address',
     'An account from which it pays fees; its `/supported` lists them.',
