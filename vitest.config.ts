@@ -5,6 +5,8 @@ import { tagsOfNeeds } from './test/needs/needs.ts'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // The source runs as Node runs it: no module is transformed, and no import goes through an object of the runner.
+    experimental: { viteModuleRunner: false },
     // Processes, not threads: tests own their environment, their working folder and the writer's worker thread.
     pool: 'forks',
     // Nine tenths of the time go by in waiting for chains, databases and processes, so two at once pay on two cores too.

@@ -226,7 +226,8 @@ describe('figures', () => {
   test('the list of requests adds up to the same, page by page, each request once', async () => {
     await useFor(opened.service, { account: mine.account, keys: [null], name: 'more', days: 60, models: ['demo-chat'] })
     const rows: RequestRow[] = []
-    for (let after: string | null | undefined; after !== null; ) {
+    let after: string | null | undefined
+    while (after !== null) {
       const page: ListPage<RequestRow> = await asked('requests', after === undefined ? {} : { after }, mine.admin)
       expect([page.total, page.rows.length <= 50]).toEqual([80, true])
       rows.push(...page.rows)
@@ -234,8 +235,8 @@ describe('figures', () => {
     }
     expect(new Set(rows.map(({ request }) => request)).size).toBe(80)
     const { totals } = await asked<SpendView>('spend', { days: 90 }, mine.admin)
-    for (const of of ['charged', 'refunded', 'paid'] as const)
-      expect([of, rows.reduce((sum, row) => sum + BigInt(row[of]), 0n)]).toEqual([of, BigInt(totals[of])])
+    for (const kind of ['charged', 'refunded', 'paid'] as const)
+      expect([kind, rows.reduce((sum, row) => sum + BigInt(row[kind]), 0n)]).toEqual([kind, BigInt(totals[kind])])
     const narrowed = await asked<ListPage<RequestRow>>(
       'requests',
       { model: 'demo-image', from: '2026-11-20', to: '2026-11-21' },
@@ -251,8 +252,8 @@ describe('figures', () => {
     expect([rows.map(({ month, isFinal }) => [month, isFinal]), months]).toEqual([[['2026-11', false]], 1])
     const invoice = await asked<InvoiceView>('invoice', { month: '2026-11' }, mine.admin)
     expect(rows[0]).toMatchObject({ charged: invoice.totals.charged, paid: invoice.totals.paid })
-    for (const of of ['charged', 'refunded', 'paid'] as const)
-      expect([of, total(invoice.lines, of)]).toEqual([of, BigInt(invoice.totals[of])])
+    for (const kind of ['charged', 'refunded', 'paid'] as const)
+      expect([kind, total(invoice.lines, kind)]).toEqual([kind, BigInt(invoice.totals[kind])])
     const { totals, balanceBefore, balanceAfter } = invoice
     const added = BigInt(totals.toppedUp) + BigInt(totals.granted) - BigInt(totals.paid)
     expect(BigInt(balanceBefore) + added).toBe(BigInt(balanceAfter))

@@ -62,7 +62,7 @@ async function allAnswers(ask: Ask): Promise<Record<string, unknown>> {
     return answer
   }
   for (const scope of scopes) {
-    for (const of of [1, 7, 30, 90]) await note('spend', { scope, days: of })
+    for (const days of [1, 7, 30, 90]) await note('spend', { scope, days })
     await note('holds', { scope })
     for (const filter of [{}, { model: 'demo-chat' }, { from: '2026-12-01', to: '2026-12-31' }, { key: 'ada-plain' }]) {
       let after: string | null | undefined

@@ -1,7 +1,8 @@
 /** Which of our files a call passes through; `docs/architecture.md` lists what is found here. */
 import { createHook, executionAsyncId } from 'node:async_hooks'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { catalogue } from '#agent/tools/catalogue.ts'
 import type { ChatCall, ChatEngine } from '#engines/ports/engine.ts'
 import { pooledChat } from '#engines/upstreams/pooled-engines.ts'
@@ -21,59 +22,51 @@ import { type OpenServiceOptions, openService, TestClock } from '../service/open
  * The asynchronous stack: frames of the call that is running, of what created the promise or handle it runs in, and so
  * on to the entry. V8's own async frames end at each `new Promise`, so the hook keeps who created what.
  */
-const seen = vi.hoisted(() => {
-  const made = new Map<number, { by: number; where: Error }>()
-  const stackOf = (where: Error) =>
-    [...(where.stack ?? '').matchAll(/(?<=[/(])(?:src|tools)\/[\w/.-]+\.ts(?=:)/g)].map(([path]) => path)
-  return {
-    way: [] as string[],
-    made,
-    note(here: number) {
-      const files = stackOf(new Error('on the way'))
-      for (let each = made.get(here); each; each = made.get(each.by)) files.push(...stackOf(each.where))
-      seen.way = [...new Set(files.reverse())]
-    },
-  }
-})
-// The modules of files before this one have the packages themselves, and those after it shall have them too.
-vi.hoisted(() => vi.resetModules())
-afterAll(() => void vi.resetModules())
+const seen = {
+  way: [] as string[],
+  made: new Map<number, { by: number; where: Error }>(),
+  note() {
+    // A node of the tests passes the transaction on.
+    if (seen.way.length > 0) return
+    const files = stackOf(new Error('on the way'))
+    for (let each = seen.made.get(executionAsyncId()); each; each = seen.made.get(each.by))
+      files.push(...stackOf(each.where))
+    seen.way = [...new Set(files.reverse())]
+  },
+}
+const stackOf = (where: Error) =>
+  [...(where.stack ?? '').matchAll(/(?<=[/(])(?:src|tools)\/[\w/.-]+\.ts(?=:)/g)].map(([path]) => path)
 
 const hook = createHook({
   init: id => void seen.made.set(id, { by: executionAsyncId(), where: new Error('made here') }),
 })
 
-// Packages that leave the process: what sends to a chain, and what opens a connection of the client.
-vi.mock('viem', async original => {
-  const viem = await original<typeof import('viem')>()
-  const createWalletClient = (options: Parameters<typeof viem.createWalletClient>[0]) => ({
-    extend: (actions: typeof viem.publicActions) => {
-      const client = viem.createWalletClient(options).extend(actions)
-      const sendRawTransaction: typeof client.sendRawTransaction = call => {
-        seen.note(executionAsyncId())
-        return client.sendRawTransaction(call)
-      }
-      return { ...client, sendRawTransaction }
-    },
-  })
-  return { ...viem, createWalletClient }
-})
-vi.mock('undici', async original => {
-  const undici = await original<typeof import('undici')>()
-  const request: typeof undici.request = (url, options) => {
-    if (String(url).endsWith('/chat/completions')) seen.note(executionAsyncId())
-    return undici.request(url, options)
-  }
-  return { ...undici, request }
-})
+/** The client sends with undici, which tells of each request. */
+const noteCallsOfClient = (message: unknown) => {
+  if ((message as { request: { path: string } }).request.path.endsWith('/chat/completions')) seen.note()
+}
+const sending = 'undici:request:create'
+
+const realFetch = globalThis.fetch
+/** viem sends with the runtime's own `fetch`. */
+const noteTransactions: typeof fetch = (input, init) => {
+  if (String(init?.body).includes('eth_sendRawTransaction')) seen.note()
+  return realFetch(input, init)
+}
 
 const closing = closedAfterEach()
+const { stackTraceLimit } = Error
 beforeEach(() => {
   Error.stackTraceLimit = 100
+  subscribe(sending, noteCallsOfClient)
+  globalThis.fetch = noteTransactions
   hook.enable()
 })
 afterEach(() => {
   hook.disable()
+  globalThis.fetch = realFetch
+  unsubscribe(sending, noteCallsOfClient)
+  Error.stackTraceLimit = stackTraceLimit
   seen.made.clear()
   seen.way = []
 })
@@ -90,12 +83,12 @@ async function listening(options: OpenServiceOptions) {
 /** Tells of its calls, behind the pool that every configured model has. */
 class SeenEngine extends ScriptedChat {
   override complete(call: ChatCall) {
-    seen.note(executionAsyncId())
+    seen.note()
     return super.complete(call)
   }
 
   override stream(call: ChatCall) {
-    seen.note(executionAsyncId())
+    seen.note()
     return super.stream(call)
   }
 }

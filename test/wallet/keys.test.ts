@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { format, inspect } from 'node:util'
 import { verifyMessage } from 'viem'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { decodeBase58 } from '#contract/wire/base58.ts'
 import { readSignInHeader } from '#contract/wire/sign-in.ts'
 import { ed25519Signature, isSignedByKey } from '#host/signatures/signatures.ts'
@@ -18,6 +18,7 @@ import { keyFromHex, solanaKeyFrom } from '#wallet/keys/keys.ts'
 import { localKey } from '#wallet/keys/local-key-file.ts'
 import { WalletRefusal } from '#wallet/terms/refusal.ts'
 import { canaryPassphrase } from '../canary/canaries.ts'
+import { atProductCosts } from '../cheap-passwords.ts'
 import { hasMode } from '../has-mode.ts'
 import { fakeService, order, sampleWallet, secret, temporaryFolder } from './sample-wallet.ts'
 
@@ -95,9 +96,7 @@ test('a key file cannot ask for more memory than ours do', async () => {
 
 test('a key file of the product costs what its documentation says, and opens', async () => {
   const folder = temporaryFolder()
-  vi.resetModules()
-  const product = await import('#wallet/keys/key-file.ts')
-  const { path, address } = await product.createKeyFile(folder, passphrase)
+  const { path, address } = await atProductCosts(() => createKeyFile(folder, passphrase))
   expect(JSON.parse(readFileSync(path, 'utf8')).derivation).toMatchObject({ name: 'scrypt', logN: 17, r: 8, p: 1 })
   expect((await unlockKeyFile(folder, passphrase))?.[0]?.address).toBe(address)
 })

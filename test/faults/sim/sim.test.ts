@@ -160,7 +160,7 @@ test('what a service does on real time, where its seed has no say, is caught', a
     return { ...altered(unit => unit)(store), commit }
   }
   const { failure } = await runSeed({ ...order(1, 5), alterStore })
-  expect(failure?.sentence).toMatch(/^Outside of every process there was a timer \(test\/faults\/sim\/sim\.test\.ts:/)
+  expect(failure?.sentence).toMatch(/^Outside of every process there was a timer \(test\/faults\/sim\/sim\.test\.ts\b/)
 })
 
 async function firstFailure(alterStore: (store: Store) => Store) {

@@ -153,7 +153,7 @@ export function oddInputsContract(name: string, open: () => Promise<OpenedStore>
     })
 
     test('O11: a search takes % _ and \\ as they are', async () => {
-      for (const of of ['50% off', 'a_b', 'c\\d']) await isAnswered('customer.create', { name: of })
+      for (const name of ['50% off', 'a_b', 'c\\d']) await isAnswered('customer.create', { name })
       const found = async (search: string) =>
         (await callOperator(context, 'customers', { search }, 'a test')).rows.map(row => row.name)
       expect(await found('%')).toEqual(['50% off'])

@@ -1,10 +1,11 @@
 /** A password with a one-time code, the third way into the console. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Marks } from '#access/identity/marks.ts'
 import { dayMs, minuteMs } from '#contract/time.ts'
-import { isPassword, totpCode } from '#operator/sign-in/password.ts'
+import { hashPassword, isPassword, totpCode } from '#operator/sign-in/password.ts'
 import { freeFailuresOfAccount, Tries } from '#operator/sign-in/tries.ts'
 import type { PasswordSetup, ProofWays, YourSignIn } from '#pages/console/wire.ts'
+import { atProductCosts } from '../../cheap-passwords.ts'
 import { fromItself, type OpenedConsole, openConsole, type SignedIn } from '../console/opened-console.ts'
 
 let opened: OpenedConsole
@@ -219,9 +220,7 @@ describe('attacks on passwords', () => {
   })
 
   test('a hash of the product costs what OWASP recommends, and answers', async () => {
-    vi.resetModules()
-    const product = await import('#operator/sign-in/password.ts')
-    const hash = await product.hashPassword(password)
+    const hash = await atProductCosts(() => hashPassword(password))
     expect(hash).toMatch(/^scrypt\.15\.8\.3\./)
     expect(await isPassword(password, hash)).toBe(true)
     expect(await isPassword(`${password} `, hash)).toBe(false)
