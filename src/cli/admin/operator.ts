@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -9,6 +8,7 @@ import { issueSentence } from '#contract/errors/issue-sentence.ts'
 import { formatUsd, type MicroUsd, parseUsd } from '#contract/money.ts'
 import { keyRoles } from '#contract/operations/keys.ts'
 import { silentLog } from '#host/log.ts'
+import { userName } from '#host/user-name.ts'
 import type { BudgetPeriod, KeyBudget } from '#ledger/store/account-ops.ts'
 import type { OperatorAnswer, OperatorInput, OperatorOperation } from '#operator/queries/wire.ts'
 import { CliError, type CommandIo, wrongUsage, wrongValue } from '../command.ts'
@@ -261,14 +261,8 @@ export async function openOnLedger(ledger: LedgerPlace, secrets: Secrets): Promi
   }
 }
 
-/** Who uses this terminal, for the audit log; a user without a name, as in some containers, has a number. */
-function actorHere(): string {
-  try {
-    return `${userInfo().username} at a terminal`
-  } catch {
-    return `user ${process.getuid?.() ?? ''} at a terminal`
-  }
-}
+/** Who uses this terminal, for the audit log. */
+const actorHere = (): string => `${userName()} at a terminal`
 
 /** The flags of a key's budget. */
 export const budgetOptions = {

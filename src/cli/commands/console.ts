@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os'
 import { z } from 'zod'
 import { textOfDay } from '#contract/time.ts'
+import { userName } from '#host/user-name.ts'
 import type { OperatorInput } from '#operator/queries/wire.ts'
 import { operatorRoles } from '#pages/console/wire.ts'
 import { operateBy } from '../admin/operator.ts'
@@ -57,7 +57,7 @@ export const operatorsConsole: Command = {
       else io.output.print(`Ended ${sessions} ${sessions === 1 ? 'session' : 'sessions'}.`)
       return 0
     }
-    const by = values.as ?? userInfo().username
+    const by = values.as ?? userName()
     const order = { by, ...(role ? { role } : {}), ...(values.as === undefined ? {} : { named: true }) }
     const { link } = Link.parse(await askService(running, '/admin/v1/console/link', order))
     if (values.json) {

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { OwnerWallet } from '#agent/wallet/owner-wallet.ts'
+import { userName } from '#host/user-name.ts'
 import { type CommandIo, parseArguments } from '../command.ts'
 import { dataFlag, withDataFlag, withOwnerWallet } from './owner-wallet.ts'
 import { confirmOwner, requireTerminal } from './terminal.ts'
@@ -73,7 +74,7 @@ async function servePage(ownerWallet: OwnerWallet, given: CommandIo['env'], pass
   const page = await openWalletPage({
     ownerWallet,
     place: { folder: ownerWallet.folder, isJournalShared: Boolean(env.FAREBOX_JOURNAL_URL?.trim()) },
-    by: `page, ${userInfo().username}`,
+    by: `page, ${userName()}`,
     holdings: async () => watch.look(await ownerWallet.addresses()),
     sends,
     settlerFor: url => settlerFor(url, { baseUrl: baseUrlOf(env), folder: ownerWallet.folder }),
