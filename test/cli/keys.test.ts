@@ -117,6 +117,12 @@ describe.each([
   })
 })
 
+test('the record of a service that was killed does not matter, even if its process number is in use', async () => {
+  const record = { url: 'http://127.0.0.1:1', token: 'x', pid: process.pid }
+  await writeFile(dataFolder(root).admin, JSON.stringify(record))
+  expect(await keys('create', '--usd', '1')).toMatchObject({ code: 0, stderr: expect.not.stringContaining('answer') })
+})
+
 test('a revoked key ends at once in the service that runs', async () => {
   await served(root, async service => {
     const { key, keyId } = await created('--usd', '1')

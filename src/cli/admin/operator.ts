@@ -20,6 +20,7 @@ import {
   askService,
   folderAskMs,
   folderWaitMs,
+  isFolderInUse,
   noServiceIn,
   openWhenFree,
   runningService,
@@ -98,7 +99,11 @@ export async function openOperator(ledger: LedgerPlace): Promise<Operator> {
   const reopen = async (error: ServiceGone) => {
     if (performance.now() >= endMs) throw error
     await sleep(folderAskMs)
-    return openSoon()
+    // A service that was killed leaves its record, but not its lock; in a container, each main process has the same number.
+    return openOnLedger(ledger, await requireSecrets(ledger)).catch(failure => {
+      if (isFolderInUse(failure)) return openSoon()
+      throw failure
+    })
   }
   return openSoon()
 }

@@ -41,7 +41,10 @@ function isAlive(pid: number): boolean {
 
 const adminTimeoutMs = 15_000
 
-export const noAnswer = ['The service of this folder does not answer.', 'Restart it, then try again.'] as const
+export const noAnswer = [
+  'The service of this folder does not answer.',
+  'If it runs in another container, run the command there. Otherwise restart it, then try again.',
+] as const
 
 /** It received no command: it is starting or ending, or was killed. */
 export class ServiceGone extends CliError {}
@@ -191,7 +194,7 @@ export function warmSoon(service: { warm(): Promise<void> }, log: Log): () => Pr
   }
 }
 
-const isFolderInUse = (error: unknown): boolean => isStoreError(error) && error.kind === 'folder_in_use'
+export const isFolderInUse = (error: unknown): boolean => isStoreError(error) && error.kind === 'folder_in_use'
 
 /** Throws if a service runs on the folder and does not end soon. */
 export async function requireNoService(folder: DataFolder): Promise<void> {
@@ -241,7 +244,7 @@ async function folderTaken(folder: DataFolder, running: AdminRecord | null): Pro
 export const mayServe = ({ root, admin }: DataFolder, { pid, url }: AdminRecord): CliError =>
   new CliError(
     `The service of ${root} may still be running: process ${pid} exists, but the service does not answer at ${url}.`,
-    `If process ${pid} is farebox, stop it. If it is another program, remove ${admin}. Then try again.`,
+    `If it runs in another container, run the command there. If process ${pid} is farebox, stop it. If it is another program, remove ${admin}. Then try again.`,
   )
 
 export function folderInUse(
