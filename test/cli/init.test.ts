@@ -61,6 +61,20 @@ test('up offers such models beside its own, and they answer', async () => {
   await service.close()
 })
 
+test('init searches another host, and writes its name', async () => {
+  const file = join(folder, 'host.yaml')
+  const search = ['--config', file, '--port', String(server.port), '--no-search']
+  expect(await runCommand(['init', ...search, '--host', 'http://localhost'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^`--host` is `http:\/\/localhost`; use a name or an address/),
+  })
+  const made = await runCommand(['init', ...search, '--host', 'localhost'])
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(`from http://localhost:${server.port}/v1`) })
+  expect(await readFile(file, 'utf8')).toContain(`baseUrl: "http://localhost:${server.port}/v1"`)
+  const none = await runCommand(['init', '--config', `${file}.none`, '--no-search', '--host', 'gpu.internal'])
+  expect(none.stdout).toContain('No model server was found on gpu.internal;')
+})
+
 test.each([
   ['a server of something else', 200, '{"hello":"world"}'],
   ['no JSON', 200, '<html>'],

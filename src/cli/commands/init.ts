@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { CliError, type Command, fileFailure, integerFlag, parseArguments } from '../command.ts'
+import { CliError, type Command, fileFailure, integerFlag, parseArguments, wrongValue } from '../command.ts'
 import { configPath } from '../data/data-folder.ts'
 import { asJson } from '../output.ts'
 
@@ -10,12 +10,15 @@ const name = 'farebox init'
 const searchMs = 2_000
 const namedServerMs = 10_000
 
-const usage = `Usage: farebox init [--config FILE] [--port N] [--no-search] [--json]
+const hostName = /^([\w.-]+|\[[\da-f:.]+\])$/i
+
+const usage = `Usage: farebox init [--config FILE] [--host HOST] [--port N] [--no-search] [--json]
 
 Writes a first farebox.yaml for \`farebox serve\`, with the models of servers found on this machine: Ollama, LM Studio, vLLM,
 llama.cpp, SGLang and similar, on their usual ports. An existing file is not changed.
 
   --config FILE  where to write it (FAREBOX_CONFIG, or ./farebox.yaml)
+  --host HOST    search this host instead; in a container, host.docker.internal is the machine that runs it
   --port N       also search this port
   --no-search    do not search
   --json         print what was found and written as one line of JSON`
@@ -27,19 +30,23 @@ export const init: Command = {
       command: name,
       options: {
         config: { type: 'string' },
+        host: { type: 'string' },
         port: { type: 'string' },
         'no-search': { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
       },
     })
     const port = integerFlag(name, 'port', values.port, 1, 65_535)
+    const { host } = values
+    if (host !== undefined && !hostName.test(host))
+      throw wrongValue(name, 'host', host, 'a name or an address, such as host.docker.internal or 10.0.0.5')
     const path = configPath(values.config, io.env)
     const [{ findLocalServers, localPlaces }, { firstConfig, lookedOver }] = await Promise.all([
       import('#engines/openai/find-local-servers.ts'),
       import('#service/config/local-models.ts'),
     ])
     const places = [...(port ? [{ name: 'a server', port }] : []), ...(values['no-search'] ? [] : localPlaces)]
-    const servers = await findLocalServers(places, port ? namedServerMs : searchMs)
+    const servers = await findLocalServers(places, port ? namedServerMs : searchMs, host)
     const { found, leftOut } = lookedOver(servers)
     await writeNew(path, firstConfig(found))
     if (values.json) {
@@ -52,7 +59,9 @@ export const init: Command = {
     for (const { model, baseUrl, why } of leftOut)
       io.output.print(`Left out: ${oneLine(model)}, from ${baseUrl}; ${why}.`)
     if (!found.length)
-      io.output.print('No model server was found on this machine; the file contains a demonstration model.')
+      io.output.print(
+        `No model server was found on ${host ?? 'this machine'}; the file contains a demonstration model.`,
+      )
     const { asTyped } = await import('#agent/words/typed-commands.ts')
     const next = asTyped(`run \`farebox serve --config ${path}\``)
     io.output.print(`Written to ${path}. The prices are guesses: set your own, then ${next}.`)

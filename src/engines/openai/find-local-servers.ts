@@ -9,7 +9,7 @@ const localServerMs = 500
 const localListBytes = 1024 * 1024
 const localModels = 1_000
 
-/** A server on this machine that speaks OpenAI's API, with the models that it lists. */
+/** A server, usually on this machine, that speaks OpenAI's API, with the models that it lists. */
 export interface LocalServer {
   /** The software that usually listens there. */
   name: string
@@ -59,24 +59,31 @@ const Listed = z.object({
 })
 
 /**
- * Probes only the well-known ports of this machine, all at once; a server that does not answer in time counts as
- * missing.
+ * Probes only the well-known ports of this machine, or of the given host, all at once; a server that does not answer in
+ * time counts as missing.
  */
 export async function findLocalServers(
   places: readonly LocalPlace[] = localPlaces,
   timeoutMs = localServerMs,
+  host = '127.0.0.1',
 ): Promise<LocalServer[]> {
   const agent = new Agent({ connect: { timeout: timeoutMs }, connections: 1 })
   try {
-    const found = await Promise.all(places.map(place => serverAt(place, agent, timeoutMs).catch(() => null)))
+    const found = await Promise.all(
+      places.map(place => serverAt({ ...place, host }, agent, timeoutMs).catch(() => null)),
+    )
     return found.filter(server => server !== null)
   } finally {
     await agent.destroy()
   }
 }
 
-async function serverAt({ name, port }: LocalPlace, dispatcher: Agent, timeoutMs: number): Promise<LocalServer | null> {
-  const baseUrl = `http://127.0.0.1:${port}/v1`
+async function serverAt(
+  { name, host, port }: LocalPlace & { host: string },
+  dispatcher: Agent,
+  timeoutMs: number,
+): Promise<LocalServer | null> {
+  const baseUrl = `http://${host}:${port}/v1`
   const signal = AbortSignal.timeout(timeoutMs)
   const { statusCode, body } = await request(`${baseUrl}/models`, { dispatcher, signal })
   const bytes = await bytesWithin(body, localListBytes)
