@@ -51,6 +51,8 @@ const ofFarebox = shown.flatMap(({ place, line }) =>
   [
     ...line
       .replace('npm start --', 'farebox up')
+      // In a container that has the same name.
+      .replace(/ farebox (?=farebox )/, ' ')
       .matchAll(/(?:^|[\s(])(?:farebox|(?:npx )?(?:node )?\S*bin\/farebox\.mjs) ([a-z][^|)#>]*)/g),
   ].map(([, words = '']) => ({ place, line, words: words.trim().split(/\s+/) })),
 )
