@@ -90,7 +90,7 @@ describe.each([
       const first = (await farebox(...credit)).stdout
       expect(first).toMatch(/^Credited 2\.00 USD .*2\.00 USD \(id invoice-17\)/)
       const again = (await farebox(...credit)).stdout
-      expect(again).toMatch(/has this credit already.*2\.00 USD/)
+      expect(again).toMatch(/already has this credit.*2\.00 USD/)
       expect(await answerOf(...credit)).toMatchObject({ isRepeated: true, balanceUsd: '2.000000', id: 'invoice-17' })
       const other = await farebox(...credit.with(4, '3'))
       expect([other.code, other.stderr]).toEqual([1, expect.stringContaining('another credit')])

@@ -206,7 +206,7 @@ async function credit(args: readonly string[], io: CommandIo): Promise<number> {
       : error
   })
   const balance = `the balance is ${money(answer.balanceUsd)} (id ${answer.id}).`
-  if (answer.isRepeated) return printed(values, io, answer, `${answer.customer} has this credit already; ${balance}`)
+  if (answer.isRepeated) return printed(values, io, answer, `${answer.customer} already has this credit; ${balance}`)
   return printed(values, io, answer, `Credited ${money(usd)} to ${answer.customer}; ${balance}`)
 }
 

@@ -28,8 +28,8 @@ written. Without CLIENT, it lists the clients and which of them are installed he
 
   CLIENT                  ${wrapped(assistantClients.map(client => client.name))}
   --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was created for)
-  --local DIR             use the service of the \`farebox up\` that runs on this folder, such as .farebox, and its wallet
-                          with test money; if the wallet is missing, the first conversation creates it
+  --local DIR             use the service of \`farebox up\`, and a wallet with its test money; DIR is its data folder, such as
+                          .farebox. If there is no such wallet yet, the first paid call offers to create one
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --tools NAMES           tools or sets to serve, as in \`farebox mcp --tools\`
   --passphrase-file FILE  file with the wallet's passphrase; not needed with the system keychain

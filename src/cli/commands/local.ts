@@ -18,7 +18,7 @@ or in PowerShell: farebox local env | Invoke-Expression.
   --usd N      amount, for example 25
   --tokens N   number of tokens, for example 2
   --rail NAME  chain that the wallet pays on: base (default) or solana
-  --data DIR   the folder of that \`up\` (${defaultDataFolder})
+  --data DIR   the data folder of \`farebox up\` (${defaultDataFolder})
   --json       print the result as one line of JSON`
 
 export const local: Command = { usage, run: byWord(name, { fund, stake, env }) }

@@ -24,7 +24,7 @@ Serves the API for the models of a configuration. Prints \`ready URL\` when it a
   --check            validate the configuration and exit
   --reload           validate the configuration, tell the running service to reload it, and exit
   --json             with --check: print what would be served as one line of JSON
-  --workers N        processes that serve together on one port; more than one needs a ledger in PostgreSQL
+  --workers N        number of processes that share the port; more than one needs a ledger in PostgreSQL
   --log-level LEVEL  error, warn or info; the default is in the configuration
 
 SIGTERM and Ctrl-C stop the service; requests in flight get up to a minute to finish. A second signal stops it immediately.

@@ -178,7 +178,7 @@ function payerFacts({ addresses, address, isPayerDecided }: Status): Fact[] {
 function openFact({ receiptId, amountMicroUsd, validBeforeMs, isRejected }: Status['openPayments'][number]): Fact {
   const until = validBeforeMs === null ? '' : ` after ${new Date(validBeforeMs).toISOString()}`
   const what = isRejected ? 'refused by the service, could still be collected' : 'outcome unknown'
-  const next = `it is sent again before any other payment, or check the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
+  const next = `it is sent again before any other payment; you can also check the chain and run \`farebox wallet resolve ${receiptId}\`${until}`
   return [what, `${receiptId}, ${displayUsd(amountMicroUsd)}; ${next}`]
 }
 
