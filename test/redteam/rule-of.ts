@@ -22,7 +22,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/who pays the fee|as the fee payer/, 'fee-payer'],
   [/not written in plain digits/, 'amount-text'],
   [/its authorization would not be valid/, 'authorization-lifetime'],
-  [/at least .+, but the order is for/, 'price-bait'],
+  [/at least .+, but the wallet would pay/, 'price-bait'],
   [/is more than the cap on one/, 'max-payment'],
   [/exceed the wallet's total/, 'max-total'],
   [/in 24 hours/, 'max-day'],

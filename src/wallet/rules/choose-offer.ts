@@ -77,7 +77,10 @@ const checks: readonly Check[] = [
   ({ amount }, { amount: ours }) =>
     BigInt(amount) <= ours
       ? null
-      : ['price-bait', `it asks for at least ${displayUsd(BigInt(amount))}, but the order is for ${displayUsd(ours)}`],
+      : [
+          'price-bait',
+          `it asks for at least ${displayUsd(BigInt(amount))}, but the wallet would pay ${displayUsd(ours)}`,
+        ],
 ]
 
 /** Returns the first check that the offer fails, and how many it passed before; null if it passes all of them. */
@@ -115,7 +118,7 @@ function transferMethodFailure({ extra }: PaymentOption): [Rule, string] | null 
   if (!isObject(extra)) return ['token-name', 'it does not name its token']
   if (!isShort(extra)) return ['offer', 'its `extra` is too long']
   if (extra.assetTransferMethod !== undefined && extra.assetTransferMethod !== 'eip3009')
-    return ['transfer-method', 'it requires another transfer method than EIP-3009']
+    return ['transfer-method', 'it requires a transfer method other than EIP-3009']
   return isTokenWord(extra.name) && isTokenWord(extra.version)
     ? null
     : ['token-name', 'it does not name its token and version']

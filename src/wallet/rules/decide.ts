@@ -137,7 +137,7 @@ function whetherAtAll(policy: Policy, situation: Situation, order: Order): Refus
   if (order.origin !== policy.origin)
     return refusal(
       'origin',
-      `The wallet pays only ${policy.origin}, and the order came from another address.`,
+      `The wallet pays only ${policy.origin}, and this payment is for another address.`,
       'Nothing was signed; check the address of the service in the configuration.',
     )
   if (order.amountMicroUsd <= 0n)
