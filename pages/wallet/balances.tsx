@@ -21,7 +21,7 @@ export function Balances({ wallet, data }: { wallet: WalletState; data: WalletDa
           <p class="quiet">{wallet.service}</p>
           {wallet.refill && (
             <p class="quiet">
-              Refills below {usd(wallet.refill.below)} by {usd(wallet.refill.by)}. {wallet.refill.note}
+              Refilled by {usd(wallet.refill.by)} when it is below {usd(wallet.refill.below)}. {wallet.refill.note}
             </p>
           )}
         </div>

@@ -47,7 +47,9 @@ export function Caps({ wallet, data }: { wallet: WalletState; data: WalletData }
       <h2 id="caps-title">Caps</h2>
       <p>
         The wallet may still pay <strong>{usd(wallet.left)}</strong>.
-        {wallet.moreFromMs !== null && <> More from {utcTime(wallet.moreFromMs)}, up to the total cap.</>}
+        {wallet.moreFromMs !== null && (
+          <> From {utcTime(wallet.moreFromMs)} on, it may pay more, up to the total cap.</>
+        )}
       </p>
       <Table
         caption="Caps and remaining amounts"

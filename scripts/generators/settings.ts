@@ -107,7 +107,7 @@ export const settings: readonly Setting[] = [
   cap(
     'ask_above_usd',
     'FAREBOX_ASK_ABOVE_USD',
-    'Ask me above (USD)',
+    'Ask for my approval above (USD)',
     'A call that costs more, or has no known price, needs your approval. Within the other limits, the wallet buys 5 USD of credit without asking when a call needs it.',
     defaultCaps.askAboveUsd,
   ),

@@ -71,5 +71,5 @@ const names = [
   ['maxDayUsd', 'maxDayMicroUsd', 'FAREBOX_MAX_DAY_USD', 'in 24 hours'],
   ['maxTotalUsd', 'maxTotalMicroUsd', 'FAREBOX_MAX_TOTAL_USD', 'in total'],
   ['maxCallUsd', 'maxCallMicroUsd', 'FAREBOX_MAX_CALL_USD', 'per call'],
-  ['askAboveUsd', 'askAboveMicroUsd', 'FAREBOX_ASK_ABOVE_USD', 'ask above'],
+  ['askAboveUsd', 'askAboveMicroUsd', 'FAREBOX_ASK_ABOVE_USD', 'approval threshold'],
 ] as const

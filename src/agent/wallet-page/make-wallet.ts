@@ -30,7 +30,7 @@ export const capFields = [
   ['maxDayUsd', 'maxDayMicroUsd', 'Payments in 24 hours, at most'],
   ['maxTotalUsd', 'maxTotalMicroUsd', 'All payments together, at most'],
   ['maxCallUsd', 'maxCallMicroUsd', 'One call, at most'],
-  ['askAboveUsd', 'askAboveMicroUsd', 'Ask me about a call above'],
+  ['askAboveUsd', 'askAboveMicroUsd', 'Ask for my approval above'],
 ] as const
 
 type CapName = (typeof capFields)[number][0]

@@ -85,7 +85,7 @@ const titles: Readonly<Record<CapInEffect['name'], string>> = {
   maxTotalUsd: 'All payments',
   maxPaymentUsd: 'One payment',
   maxCallUsd: 'One call',
-  askAboveUsd: 'A call or a requested top-up above',
+  askAboveUsd: 'Approval threshold',
 }
 
 const limited: Readonly<Record<Exclude<CapInEffect['name'], 'askAboveUsd'>, string>> = {
@@ -97,8 +97,8 @@ const limited: Readonly<Record<Exclude<CapInEffect['name'], 'askAboveUsd'>, stri
 
 const withoutApproval = (asksNextPayment: boolean): string =>
   asksNextPayment
-    ? `needs your approval, as does the first payment; after that, ${topUpWithoutAsking}`
-    : `needs your approval; ${topUpWithoutAsking}`
+    ? `a call or a requested top-up above this needs your approval, as does the first payment; after that, ${topUpWithoutAsking}`
+    : `a call or a requested top-up above this needs your approval; ${topUpWithoutAsking}`
 
 function refillState({ refill }: WalletStatus): WalletState['refill'] {
   if (!refill) return null
