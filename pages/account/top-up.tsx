@@ -64,7 +64,7 @@ function NewPayment(): JSX.Element {
     <>
       {last?.state === 'refused' && <RefusedNote refused={last} />}
       {opened.value ? (
-        <p>This service takes no payments in USDC. Ask its operator for credit.</p>
+        <p>This service accepts no payments in USDC. Ask its operator for credit.</p>
       ) : (
         <p>
           <button type="button" class="main" disabled={isBusy.value} onClick={begin}>

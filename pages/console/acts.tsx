@@ -28,7 +28,7 @@ export function ActTable({ acts }: { acts: readonly ActView[] }): JSX.Element {
   const own = columns.filter(({ name }) => name !== 'Customer')
   return (
     <Table
-      caption="Actions of operators"
+      caption="Operators’ actions"
       columns={own}
       rows={acts}
       keyOf={({ number }) => `${number}`}
@@ -72,7 +72,7 @@ export function ActsPage(): JSX.Element {
       </p>
       <List
         name="acts"
-        caption="Actions of operators"
+        caption="Operators’ actions"
         filter={filterOf('act', 'actor', 'customer')}
         columns={columns}
         keyOf={({ number }) => `${number}`}

@@ -133,7 +133,7 @@ function Sections({ page, refresh }: { page: CustomerPage; refresh(): Promise<vo
         />
       </div>
       <p>
-        <a href={`/ledger?${new URLSearchParams({ customer: customer.customer })}`}>Entries of the ledger</a> ·{' '}
+        <a href={`/ledger?${new URLSearchParams({ customer: customer.customer })}`}>Ledger entries</a> ·{' '}
         <a href={`/usage?${new URLSearchParams({ customer: customer.customer })}`}>Usage by day and model</a> ·{' '}
         <a href={`/jobs?${new URLSearchParams({ customer: customer.customer })}`}>Jobs</a>
       </p>
@@ -218,7 +218,7 @@ const modelColumns = (most: string): readonly Column<ModelSums>[] => [
   ...shareColumns<ModelSums>(most),
 ]
 
-const periods: Readonly<Record<string, string>> = { epoch: 'a UTC day', month: 'a UTC month', lifetime: 'in all' }
+const periods: Readonly<Record<string, string>> = { epoch: 'a UTC day', month: 'a UTC month', lifetime: 'in total' }
 
 const keyColumns: readonly Column<KeyView>[] = [
   { name: 'Label', show: ({ label }) => label || '–' },

@@ -14,7 +14,7 @@ import { jobStates } from './wire.ts'
 export function JobsPage(): JSX.Element {
   const refunded = useSignal<JobView | null>(null)
   const columns: readonly Column<JobView>[] = [
-    { name: 'Begun', show: ({ createdAtMs }) => <Time atMs={createdAtMs} /> },
+    { name: 'Started', show: ({ createdAtMs }) => <Time atMs={createdAtMs} /> },
     { name: 'Customer', show: row => <CustomerLink customer={row.customer} name={row.name} /> },
     { name: 'Model', show: ({ model }) => model },
     {

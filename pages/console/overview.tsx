@@ -185,10 +185,10 @@ function LiveSection(): JSX.Element {
         <Figure
           name="Failed"
           value={count(shown.failed)}
-          note={`${count(shown.refused)} refused because of an error of the caller`}
+          note={`${count(shown.refused)} refused because the caller made an error`}
         />
-        <Figure name="Half within" value={milliseconds(shown.p50Ms)} note="to the last byte (p50)" />
-        <Figure name="95 of 100 within" value={milliseconds(shown.p95Ms)} note="to the last byte (p95)" />
+        <Figure name="Median duration" value={milliseconds(shown.p50Ms)} note="to the last byte (p50)" />
+        <Figure name="95th percentile" value={milliseconds(shown.p95Ms)} note="to the last byte (p95)" />
       </div>
       <Times live={shown} />
       <details>
@@ -252,7 +252,7 @@ const failureColumns: readonly Column<RecentRequest>[] = [
   { name: 'Time', show: ({ atMs }) => <Time atMs={atMs} /> },
   { name: 'Operation', show: ({ operation }) => operation },
   { name: 'Status', show: ({ status }) => (status === 0 ? 'disconnected' : status) },
-  { name: 'Took', isNumber: true, show: ({ ms }) => milliseconds(ms) },
+  { name: 'Duration', isNumber: true, show: ({ ms }) => milliseconds(ms) },
   { name: 'Account', show: ({ account }) => account ?? '–' },
   { name: 'Request', show: ({ request }) => <RequestLink request={request} /> },
 ]

@@ -12,7 +12,7 @@ import { act, may, money, useLive } from './operator.ts'
 import { type PaymentLooked, type PaymentProblems, paymentStages } from './wire.ts'
 
 const columns: readonly Column<PaymentView>[] = [
-  { name: 'Begun', show: ({ createdAtMs }) => <Time atMs={createdAtMs} /> },
+  { name: 'Started', show: ({ createdAtMs }) => <Time atMs={createdAtMs} /> },
   {
     name: 'Stage',
     show: ({ stage, isStuck, advice, steps }) => (

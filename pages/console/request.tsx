@@ -164,7 +164,7 @@ const wentColumns: readonly Column<RecentRequest>[] = [
   { name: 'Ended', show: ({ atMs }) => <Time atMs={atMs} /> },
   { name: 'Operation', show: ({ operation }) => operation },
   { name: 'Status', show: ({ status }) => (status === 0 ? 'disconnected' : status) },
-  { name: 'Took', isNumber: true, show: ({ ms }) => milliseconds(ms) },
+  { name: 'Duration', isNumber: true, show: ({ ms }) => milliseconds(ms) },
   { name: 'Model', show: ({ model }) => model ?? '–' },
   { name: 'Engine', show: ({ engine }) => engine ?? '–' },
 ]
@@ -172,9 +172,9 @@ const wentColumns: readonly Column<RecentRequest>[] = [
 function Details({ of: { entries, job } }: { of: RequestView }): JSX.Element {
   return (
     <>
-      <h2>Entries of the ledger</h2>
+      <h2>Ledger entries</h2>
       <Table
-        caption="Entries of the request"
+        caption="Entries for the request"
         columns={entryColumns}
         rows={entries}
         keyOf={({ number }) => `${number}`}

@@ -122,7 +122,7 @@ interface LimitTableProps {
 
 const LimitTable = ({ limits, change }: LimitTableProps): JSX.Element => (
   <Table
-    caption="Limits of the file"
+    caption="Limits in the file"
     columns={[
       { name: 'For', show: ({ scope }) => scopes[scope] },
       { name: 'Name', show: ({ name }) => name },

@@ -74,7 +74,7 @@ withChromium('the console in a browser', browser => {
         await open(path)
         await view.getByRole('heading', { level: 1, name: title }).waitFor()
         await shows(view, text)
-        if (path === '/') await shows(view, 'Half within')
+        if (path === '/') await shows(view, 'Median duration')
         if (path === '/ledger') {
           await view.getByRole('button', { name: 'Audit now' }).click()
           await shows(view, 'Everything adds up')
@@ -269,7 +269,7 @@ withChromium('the console in a browser', browser => {
     await view.getByRole('heading', { level: 1, name: 'Request' }).waitFor()
     await view.getByRole('table', { name: 'How the request went' }).getByRole('cell', { name: '200' }).waitFor()
     await view
-      .getByRole('table', { name: 'Entries of the request' })
+      .getByRole('table', { name: 'Entries for the request' })
       .getByRole('cell', { name: 'CHARGE' })
       .first()
       .waitFor()
@@ -281,7 +281,7 @@ withChromium('the console in a browser', browser => {
     await dialog.getByRole('button', { name: 'Refund' }).click()
     await said(view, /was returned for request/)
     await view
-      .getByRole('table', { name: 'Entries of the request' })
+      .getByRole('table', { name: 'Entries for the request' })
       .getByRole('cell', { name: 'REFUND' })
       .first()
       .waitFor()
@@ -295,7 +295,7 @@ withChromium('the console in a browser', browser => {
     await aMonth(served)
     const { view, open } = await visit('read')
     await open('/customer?id=customer-0')
-    await shows(view, 'Entries of the ledger')
+    await shows(view, 'Ledger entries')
     for (const name of ['Credit', 'Suspend', 'Edit details', 'Refund a request'])
       expect(await view.getByRole('button', { name }).count()).toBe(0)
   }, 60_000)
