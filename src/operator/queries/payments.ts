@@ -119,7 +119,7 @@ export async function lookAtPayment(
   actor: string,
 ): Promise<OperatorAnswer<'payment.check'>> {
   const lookAgain = context.payments?.lookAgain?.bind(context.payments)
-  if (!lookAgain) throw refuse('This process takes no payments. Do it in the console of a service that does.')
+  if (!lookAgain) throw refuse('This process accepts no payments. Check it in the console of a service that does.')
   const { state, account } = await stored(context, payment)
   if (!open.includes(state)) throw refuse(`This payment has ended. ${advice[state]}`)
   const act = { actor, act: 'payment.check' as const, account, subject: payment, reason: reason ?? null }

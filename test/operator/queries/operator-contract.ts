@@ -321,7 +321,7 @@ export function operatorContract(name: string, open: () => Promise<Opened>): voi
 
     test('a look at a payment is in the log before it begins, and its outcome says what to do', async () => {
       await mustCommit(opened.store, payment('p', null, 'claimed', 0), payment('p', 'claimed', 'settling', 1))
-      await expect(ask('payment.check', { payment: 'p' })).rejects.toThrow('takes no payments')
+      await expect(ask('payment.check', { payment: 'p' })).rejects.toThrow('accepts no payments')
       expect(await acts()).toEqual([])
       const logged: string[] = []
       const lookAgain = async (key: string) => {
