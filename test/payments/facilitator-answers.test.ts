@@ -167,7 +167,7 @@ describe('a settlement', () => {
     }
     expect(await ask({ status: 200 }, settle, { headers })).toEqual(
       unsent(
-        `The facilitator at ${host} was not asked, because its headers could not be created; check their function.`,
+        `The facilitator at ${host} was not contacted, because its headers could not be created; check the \`headers\` function.`,
       ),
     )
     expect(await ask({ status: 200 }, settle, { headers: () => ({ 'a name': 'x' }) })).toMatchObject({

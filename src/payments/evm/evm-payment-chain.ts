@@ -138,12 +138,12 @@ class EvmPaymentChain implements PaymentChain<EvmPayment> {
     const allowed = { window: logWindowBlocks }
     const log =
       (await this.#eventUpTo(head.number, payment, allowed)) ?? (await this.#eventBeforeEnd(head, payment, allowed))
-    if (!log) throw new Error('The nonce is used, but the node has no event of it in the blocks that were searched.')
+    if (!log) throw new Error('The nonce is used, but the node has no event for it in the blocks that were searched.')
     if (!this.#isDeep(BigInt(log.blockNumber ?? head.number), head.number)) return { state: 'unconfirmed' }
     if (log.topics[0] === canceledTopic) return { state: 'void' }
     const receipt = log.transactionHash && (await this.#receiptOf(log.transactionHash))
     // Nodes behind one address can differ. Without the receipt we cannot conclude that nothing landed.
-    if (!receipt) throw new Error('The node has the event of the nonce, but not yet the receipt of its transaction.')
+    if (!receipt) throw new Error('The node has the event for the nonce, but not yet the receipt of its transaction.')
     const landing = landingIn(receipt, payment)
     return landing ? this.#timed(landing, receipt) : { state: 'void' }
   }

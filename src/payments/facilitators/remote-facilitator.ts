@@ -120,7 +120,9 @@ export class FacilitatorHttp {
       return await this.#headers(asked)
     } catch {
       // The message of any failure there may contain a secret.
-      throw new FacilitatorUnreached('was not asked, because its headers could not be created; check their function.')
+      throw new FacilitatorUnreached(
+        'was not contacted, because its headers could not be created; check the `headers` function.',
+      )
     }
   }
 }

@@ -194,7 +194,7 @@ async function accountProblem(rpc: SolanaRpc, asset: string, payTo: string): Pro
   const { value } = await rpc.ask('getMultipleAccounts', [[asset, account], config], MintAndPayee)
   const [mint, payee] = value.map(each => each && { owner: each.owner, bytes: Buffer.from(each.data[0], 'base64') })
   if (mint?.owner !== tokenProgram || mint.bytes.length !== mintBytes || mint.bytes[44] !== usdcDecimals) {
-    return `There is no token of ${usdcDecimals} decimals at ${asset}; set the asset's address.`
+    return `There is no token with ${usdcDecimals} decimals at ${asset}; set the asset's address.`
   }
   if (payee?.owner !== tokenProgram) {
     return `${payTo} has no account for ${asset} yet, so it cannot be paid; open ${account} by sending it any amount of the token.`
