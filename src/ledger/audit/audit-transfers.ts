@@ -156,7 +156,7 @@ export function evmTransfers(rpcUrl: string): TransferSource {
     async *transfers(payee, sinceMs) {
       const chainId = await ask('eth_chainId', [], Quantity)
       if (payee.network !== `eip155:${chainId}`) {
-        throw new NodeFailed(`The node is one of the chain eip155:${chainId}, not of ${payee.network}.`, true)
+        throw new NodeFailed(`The node serves the chain eip155:${chainId}, not ${payee.network}.`, true)
       }
       const head = await ask('eth_blockNumber', [], Quantity)
       for (let from = await blockAt(sinceMs - chainClockMs, head); from <= head; from += chainWindowBlocks) {

@@ -48,7 +48,7 @@ export class AlsoCommitRefused extends Error {
   readonly why: Refusal
 
   constructor(why: Refusal) {
-    super(`What belongs to the end of a hold was refused: ${why}.`)
+    super(`The operations to commit with the end of a hold were refused: ${why}.`)
     this.name = 'AlsoCommitRefused'
     this.why = why
   }

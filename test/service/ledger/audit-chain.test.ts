@@ -241,7 +241,7 @@ describe('nodes as they are', () => {
 
   test('one of another chain is told, not believed', async () => {
     const node = await nodeThat(({ method }) => (method === 'eth_chainId' ? { result: '0x1' } : null))
-    await expect(auditAt(node.url)).rejects.toThrow('The node is one of the chain eip155:1, not of eip155:8453.')
+    await expect(auditAt(node.url)).rejects.toThrow('The node serves the chain eip155:1, not eip155:8453.')
     await node.close()
   })
 

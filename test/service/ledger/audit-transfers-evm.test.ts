@@ -145,7 +145,7 @@ describe('a node', () => {
     const { source, asked } = await nodeOf({ head: 1 })
     const reading = read(source, 0, { ...payee, network: 'eip155:1' })
     await expect(reading).rejects.toMatchObject({
-      message: 'The node is one of the chain eip155:8453, not of eip155:1.',
+      message: 'The node serves the chain eip155:8453, not eip155:1.',
       refused: true,
     })
     expect(asked).toEqual(['eth_chainId'])

@@ -109,7 +109,7 @@ export const sessionText = 'SELECT pg_backend_pid() AS session'
  */
 export const sessionsShared = (): UnsuitableDatabase =>
   new UnsuitableDatabase(
-    'a pooler in between shares connections between statements; use its session mode, or the server’s own address',
+    'a connection pooler shares connections between statements; use its session mode, or connect to the server directly',
   )
 
 export const unusableDatabase = (why: string, cause?: unknown): StoreError =>
