@@ -72,7 +72,7 @@ export class Web3Keys {
     const principal: WalletPrincipal = { kind: 'wallet', account, wallet, plan: 'default', isNew: true }
     if ((await funding.stakingToday(principal)) ?? 0n)
       return { account, opening: openWalletAccount(wallet, clock.now()) }
-    throw refused('Wallet has no staked tokens, and no credit here: buy some with POST /x402/top-up first')
+    throw refused('Wallet has no staked tokens and no credit: buy credit with POST /x402/top-up first')
   }
 }
 
