@@ -10,7 +10,7 @@ export class BucketError extends Error {
   readonly code: string
 
   constructor(what: string, { status, code }: { status: number; code: string }) {
-    super(`The bucket failed at ${what}: ${status || 'no answer'}${code ? ` ${code}` : ''}.`)
+    super(`A request to the bucket failed (${what}): ${status || 'no answer'}${code ? ` ${code}` : ''}.`)
     this.name = 'BucketError'
     this.status = status
     this.code = code
