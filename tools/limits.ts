@@ -10,7 +10,7 @@ const observed = 'The service lists no limits; these are from its last answers.'
 export default defineTool({
   name: 'limits',
   set: 'core',
-  title: 'Limits of the service',
+  title: 'Rate limits',
   description:
     'Shows rate limits per minute by model, what remains of them, and the tier. Use it after a rate-limit error, or before many calls. For money, use wallet_status. Needs a wallet or key. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
