@@ -107,7 +107,7 @@ export interface JobView {
   refunded: boolean
   /** Present once it is completed and saved. */
   file: SavedFile | null
-  /** Why it failed, in one sentence of ours. */
+  /** Why it failed, in one sentence. */
   failure: string | null
 }
 

@@ -5,7 +5,7 @@ import { fromOutside } from './values/untrusted.ts'
 
 /** The facts about a failed call that its caller needs. */
 export interface FailureFacts {
-  /** What happened, in one sentence of ours; never untrusted text. */
+  /** What happened, in one sentence that contains no untrusted text. */
   happened: string
   /** What it cost; `unknown` if an answer was lost after something may have been charged. */
   charged: MicroUsd | 'unknown'
@@ -59,7 +59,7 @@ export const errorAsJson = ({ name, message }: Error, facts: object): Record<str
 })
 
 /**
- * A failure for a program, in addition to its words. Members have the names and shapes of paid tools' answers, because
+ * A failure as data for a program, in addition to the text. Members have the names and shapes of paid tools' answers, because
  * some clients validate a failure against the tool's output schema.
  */
 export interface FailureOutput {

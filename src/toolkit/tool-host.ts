@@ -79,7 +79,7 @@ export interface Task {
 
 /** Tasks are stored in their jobs' rows, so they survive the process. Polling a task repeats no work. */
 export interface TaskStore {
-  /** Returns the task of a tool's call whose work continues as this job; null if it would already be over. */
+  /** Returns the task of a tool's call whose work continues as this job; null if it has already expired. */
   begin(tool: string, jobId: string): Promise<Task | null>
   /** Returns null for an id without a job here, and `expired` for an expired task. */
   look(id: string, invocation: Pick<Invocation, 'signal' | 'whenDelivered' | 'shows'>): Promise<Task | 'expired' | null>

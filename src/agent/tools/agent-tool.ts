@@ -143,7 +143,7 @@ export interface OpenAiToolMessage {
 export interface OpenAiTools {
   tools: OpenAiTool[]
   /**
-   * Returns the message that answers a model's call. Failures and requests for approval are put into words. Never
+   * Returns the message that answers a model's call. Failures and requests for approval are returned as text. Never
    * throws because of what a model wrote.
    */
   answer(call: OpenAiToolCall, options?: { signal?: AbortSignal }): Promise<OpenAiToolMessage>

@@ -37,7 +37,7 @@ function warningOf({ notes = [], receiptProblem }: Paid): { warning?: string } {
   return sentences.length > 0 ? { warning: sentences.join(' ') } : {}
 }
 
-/** A top-up is paid, and a call is charged. */
+/** Says what a call charged or a top-up paid, and what is left. */
 export function sayPaid(paid: PaidOutput, verb: 'Charged' | 'Paid' = 'Charged'): string {
   const sentences = [paid.charged_usd === null ? 'Its cost is unknown.' : `${verb} ${sayUsd(paid.charged_usd)}.`]
   if (paid.already_paid) sentences.push('An earlier identical call paid for it; `again: true` buys another.')
