@@ -101,7 +101,7 @@ export interface UpstreamState {
   failures: Readonly<Record<string, number>>
 }
 
-/** What came of one trial that an operator requested; `word` names the kind of error. */
+/** The outcome of a trial that an operator requested; `word` names the kind of error. */
 export interface Tried {
   outcome: 'works' | 'refused' | 'busy' | 'silent' | 'failed'
   word: string | null

@@ -104,7 +104,7 @@ export interface OpenService {
   fetch: (request: Request, bindings?: object) => Response | Promise<Response>
   /** Listens on a socket; port 0 lets the system choose. Rejects with Node's own error if the port is taken. */
   listen(at: { host: string; port: number }): Promise<{ port: number }>
-  /** Loads everything for which the first chat and the first wallet would wait. */
+  /** Loads in advance what the first chat and the first wallet sign-in would otherwise wait for. */
   warm(): Promise<void>
   /** Creates a customer with this credit, a decimal amount of USD. The key is shown only here. */
   createKey(order: { usd: string; label?: string }): Promise<{ key: string; keyId: string; account: string }>
