@@ -16,7 +16,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/for a chain that is not allowed/, 'network'],
   [/for a token that is not allowed/, 'asset'],
   [/its scheme is not/, 'scheme'],
-  [/another transfer method/, 'transfer-method'],
+  [/a transfer method other than/, 'transfer-method'],
   [/does not name its token/, 'token-name'],
   [/its payee is the wallet itself/, 'recipient'],
   [/who pays the fee|as the fee payer/, 'fee-payer'],
