@@ -300,7 +300,7 @@ describe('the operator is warned', () => {
   const rows: [rule: string, chain: Chain, problem: RegExp | null][] = [
     ['nothing where all is well', {}, null],
     ['that the node is of another chain', { genesis: 'another' }, /serves the chain of another, not solana:/],
-    ['that there is no token', { accounts: () => [null, account()] }, /no token of 6 decimals at EPj/],
+    ['that there is no token', { accounts: () => [null, account()] }, /no token with 6 decimals at EPj/],
     ['that the token is another program’s', { accounts: () => [mint({ owner: 'x' }), account()] }, /no token of 6/],
     ['that it is not a mint', { accounts: () => [mint({ bytes: 83 }), account()] }, /no token of 6/],
     ['that it has other decimals', { accounts: () => [mint({ decimals: 9 }), account()] }, /no token of 6/],

@@ -54,7 +54,7 @@ withPostgres('a pooler', cluster => {
       const schema = cluster().newSchema()
       await expect(openPostgresStore({ url: await pooled(cluster(), 'transaction'), schema })).rejects.toMatchObject({
         kind: 'unusable_database',
-        message: expect.stringContaining('use its session mode, or the server’s own address'),
+        message: expect.stringContaining('use its session mode, or connect to the server directly'),
       })
       const store = await openPostgresStore({ url: cluster().url, schema })
       expect(await commitOps(store, account())).toMatchObject({ ok: true })
