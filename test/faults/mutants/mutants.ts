@@ -226,7 +226,7 @@ const serviceMutants: readonly Mutant[] = [
   ),
   mutant(
     'chunks that are sent at once do not end a silence',
-    { tests: 'test/service/streams-on-a-socket.test.ts', title: 'end a silence' },
+    { tests: 'test/service/streams-on-a-socket.test.ts', title: 'ends with each chunk' },
     change(
       'src/engines/upstreams/upstream-pool.ts',
       '      heard()\n      return takeDirectly(chunk)\n',
