@@ -301,9 +301,9 @@ describe('the operator is warned', () => {
     ['nothing where all is well', {}, null],
     ['that the node is of another chain', { genesis: 'another' }, /serves the chain of another, not solana:/],
     ['that there is no token', { accounts: () => [null, account()] }, /no token with 6 decimals at EPj/],
-    ['that the token is another program’s', { accounts: () => [mint({ owner: 'x' }), account()] }, /no token of 6/],
-    ['that it is not a mint', { accounts: () => [mint({ bytes: 83 }), account()] }, /no token of 6/],
-    ['that it has other decimals', { accounts: () => [mint({ decimals: 9 }), account()] }, /no token of 6/],
+    ['that the token is another program’s', { accounts: () => [mint({ owner: 'x' }), account()] }, /no token with 6/],
+    ['that it is not a mint', { accounts: () => [mint({ bytes: 83 }), account()] }, /no token with 6/],
+    ['that it has other decimals', { accounts: () => [mint({ decimals: 9 }), account()] }, /no token with 6/],
     ['that the payee has no account', { accounts: () => [mint(), null] }, /has no account for EPj.* yet/],
     [
       'that it is not an account of the token',
