@@ -237,7 +237,7 @@ describe('what is our own fault', () => {
     expect(await facilitator.problem({ ...option, network: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1' })).toMatch(
       /set the RPC URL of the right chain/,
     )
-    expect(await facilitator.problem({ ...option, asset: account.address })).toMatch(/no token of 6 decimals/)
+    expect(await facilitator.problem({ ...option, asset: account.address })).toMatch(/no token with 6 decimals/)
     expect(await facilitator.problem({ ...option, payTo: '0xdead' })).toMatch(/cannot receive payments/)
     world.gate.isDown = true
     expect(await facilitator.problem(option)).toMatch(/cannot be reached/)
