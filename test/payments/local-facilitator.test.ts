@@ -96,6 +96,18 @@ describe('what settling costs is capped an hour', () => {
     expect(await creditOf(world, account.address)).toBe(five)
   })
 
+  test('a transaction that alone would cost more than the cap pauses no payment once fees have fallen', async () => {
+    const { facilitator } = await open({ feesPerHourWei: 4n * (await feeOf()) })
+    await nextBaseFee(10n ** 12n)
+    const { payment } = await payer(world)
+    expect((await send(world.compose({ facilitator }), payment)).body.error).toBe('X402_SETTLEMENT_PENDING')
+    await nextBaseFee(10n ** 9n)
+    await chain.ask('anvil_mine', ['0x1'])
+    const next = await payer(world)
+    expect((await send(world.compose({ facilitator }), next.payment)).status).toBe(200)
+    expect(await facilitator.problem(world.option)).toBeNull()
+  })
+
   test('the actual fee counts: a receipt returns what was counted too much', async () => {
     /** In a block that is dearer than the next, so that the most a transfer may cost is far above what it does. */
     const pay = async (facilitator: Facilitator) => {

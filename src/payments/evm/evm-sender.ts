@@ -99,9 +99,13 @@ export class EvmSender {
     this.client = viem.createWalletClient({ account: this.#account, chain, transport }).extend(viem.publicActions)
   }
 
-  /** Whether the hourly fee cap has room for one more transaction. */
+  /**
+   * Whether the hourly fee cap has room for one more transaction. An unused cap always has: only another attempt shows
+   * that fees have fallen below it.
+   */
   get canPay(): boolean {
-    return this.#fees.left >= this.#usualFee
+    const { left, perHour } = this.#fees
+    return left > 0n && (left === perHour || left >= this.#usualFee)
   }
 
   /** What a rollup took for the data of the last transaction; it is in no gas limit and has no maximum. */
