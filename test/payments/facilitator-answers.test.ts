@@ -8,6 +8,7 @@ import type { PaymentOption } from '#contract/wire/payment.ts'
 import type { EvmPayment } from '#payments/evm/evm-rail.ts'
 import { SettlementPaused } from '#payments/facilitators/rail.ts'
 import {
+  type FacilitatorHeaders,
   FacilitatorHttp,
   type FacilitatorRequest,
   RemoteFacilitator,
@@ -61,13 +62,18 @@ const rail: RemoteRail<EvmPayment> = {
 
 interface Parts {
   url?: string
-  headers?: (request: FacilitatorRequest) => Readonly<Record<string, string>>
+  headers?: FacilitatorHeaders
+  settleMs?: number
   ports?: Partial<RemoteRail<EvmPayment>>
 }
 const noHeaders = () => ({})
 
-function httpTo({ url, headers }: Parts): FacilitatorHttp {
-  return new FacilitatorHttp({ url: url ?? `http://${host}/x402`, headers: headers ?? noHeaders, answerMs })
+function httpTo({ url, headers, settleMs = answerMs.settle }: Parts): FacilitatorHttp {
+  return new FacilitatorHttp({
+    url: url ?? `http://${host}/x402`,
+    headers: headers ?? noHeaders,
+    answerMs: { ...answerMs, settle: settleMs },
+  })
 }
 
 /** Asks one question of a facilitator that says this. */
@@ -173,6 +179,8 @@ describe('a settlement', () => {
     expect(await ask({ status: 200 }, settle, { headers: () => ({ 'a name': 'x' }) })).toMatchObject({
       state: 'unsent',
     })
+    const never = () => new Promise<never>(() => undefined)
+    expect(await ask({ status: 200 }, settle, { headers: never, settleMs: 50 })).toMatchObject({ state: 'unsent' })
     expect(asked).toEqual([])
   })
 

@@ -9,6 +9,7 @@ import {
   facilitatorKinds,
   type PaymentOption,
 } from '#contract/wire/payment.ts'
+import { boundedWait } from '#host/async.ts'
 import { bytesWithin, unreachable } from '#host/network.ts'
 import {
   facilitatorAnswerBytes,
@@ -96,7 +97,7 @@ export class FacilitatorHttp {
     const url = new URL(this.#base)
     url.pathname += action
     const deadline = AbortSignal.timeout(this.#answerMs[action])
-    const headers = await this.#signIn({ action, method, url })
+    const headers = await this.#signIn({ action, method, url }, deadline)
     try {
       const response = await request(url, {
         dispatcher: this.#agent,
@@ -115,9 +116,9 @@ export class FacilitatorHttp {
     return this.#agent.destroy()
   }
 
-  async #signIn(asked: FacilitatorRequest): Promise<Readonly<Record<string, string>>> {
+  async #signIn(asked: FacilitatorRequest, signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
     try {
-      return await this.#headers(asked)
+      return await boundedWait(Promise.resolve(this.#headers(asked)), { signal })
     } catch {
       // The message of any failure there may contain a secret.
       throw new FacilitatorUnreached(
