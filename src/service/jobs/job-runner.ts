@@ -119,7 +119,8 @@ export class JobRunner {
 
   async #untilVerdict(job: LeasedJob): Promise<void> {
     const { signal } = this.#stopping
-    const left = await this.#stored(job)
+    // A bucket may take longer than a lease, and another process would then start the job too.
+    const left = await this.#leased(job, signal => boundedWait(this.#stored(job), { signal }))
     if (left) return this.#finish(job, left)
     for (let waitMs = pollFirstMs; ; waitMs = Math.min(waitMs * pollGrowth, pollMostMs)) {
       const progress = await this.#look(job)
