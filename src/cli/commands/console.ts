@@ -24,9 +24,9 @@ Prints a link to the console of the service that uses this folder. The link work
 browser that opens it. A session ends after half an hour without use, or after eight hours. From another machine, forward
 the console's port first: \`ssh -L 8405:127.0.0.1:8405 HOST\`.
 
-operators manages named operators. They sign in again without a terminal, with a passkey or a password that they set on the
-console's page "Your sign-in". add creates an operator, role changes the role, reset forgets the operator's passkeys and
-password, and remove deletes the operator; the last two end the operator's sessions.
+operators  manages named operators. They sign in again without a terminal, with a passkey or a password that they set on
+           the console's page "Your sign-in". add creates an operator, role changes the role, reset forgets the
+           operator's passkeys and password, and remove deletes the operator; the last two end the operator's sessions
 
   --as NAME      the operator that the link signs in (the user of this terminal)
   --role ROLE    read: see everything but the settings; support: also help customers; owner: everything (owner, or the

@@ -38,13 +38,18 @@ const usage = `Usage: farebox customers list [--search TEXT] [--suspended] [--so
        farebox customers limit CUSTOMER --plan PLAN [--reason TEXT] [--data DIR] [--json]
        farebox customers log [CUSTOMER] [--limit N] [--after NEXT] [--data DIR] [--json]
 
-list shows customers with their balance and what they spent between two days. show prints one customer: spending by model,
-keys, limits that were hit, and the latest requests. create adds a customer without credit or key; \`farebox keys create
---account\` creates a key. rename changes the name, the e-mail or the note. credit adds credit and prints an id; if you repeat
-it with that \`--id\`, nothing more is added. refund returns the whole charge of a request, once. suspend ends running calls
-within seconds, and refuses new ones with 403. resume lets a suspended customer call again. limit gives a customer the rate
-limits of a plan. log prints who did what and why, newest first. CUSTOMER is an id, a name, an e-mail, a wallet or a key id.
-Days are UTC.
+list     shows customers with their balance and what they spent between two days
+show     shows one customer: spending by model, keys, limits that were hit, and the latest requests
+create   adds a customer without credit or key; \`farebox keys create --account\` creates a key
+rename   changes the name, the e-mail or the note
+credit   adds credit and prints an id; if you repeat it with that \`--id\`, nothing more is added
+refund   returns the whole charge of a request, once
+suspend  ends running calls within seconds, and refuses new ones with 403
+resume   lets a suspended customer call again
+limit    gives a customer the rate limits of a plan
+log      shows who did what and why, newest first
+
+CUSTOMER can be an id, a name, an e-mail, a wallet or a key id. Days are UTC.
 
   --search TEXT  part of a name, an e-mail, a note or an id; a whole wallet address or key id
   --suspended    only suspended customers

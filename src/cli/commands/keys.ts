@@ -21,11 +21,15 @@ const usage = `Usage: farebox keys create --usd N [--label TEXT] [--admin] [--ex
        farebox keys rotate-secret [--break-keys] [--data DIR] [--json]
        farebox keys drop-secrets [--break-keys] [--data DIR] [--json]
 
-create makes an API key for a new customer with N USD of credit, or another key for an existing customer, and prints it
-once. budget limits what one key may spend. list shows ids, accounts and how each key begins. revoke ends a key immediately.
-rotate-secret creates a new secret for keys and download links while the service is stopped; the former secret still works.
-drop-secrets stops accepting former secrets while the service is stopped. CUSTOMER is an id, a name, an e-mail, a wallet or a
-key id.
+create         creates an API key for a new customer with N USD of credit, or another key for an existing customer, and
+               prints it once
+budget         limits what one key may spend
+list           shows ids, accounts and how each key begins
+revoke         ends a key immediately
+rotate-secret  creates a new secret for keys and download links; the former secret still works. Stop the service first
+drop-secrets   stops accepting former secrets. Stop the service first
+
+CUSTOMER can be an id, a name, an e-mail, a wallet or a key id.
 
   --usd N             credit to give, for example 5 or 0.25; 0 for none
   --label TEXT        what the key is for, shown in lists

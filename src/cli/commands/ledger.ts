@@ -26,12 +26,16 @@ const usage = `Usage: farebox ledger balance [ACCOUNT] [--data DIR] [--json]
        farebox ledger compact [--keep-months N] [--archive DIR] [--dry-run] [--data DIR] [--json]
        farebox ledger reopen [--data DIR] [--json]
 
-The service can keep running, except during compact on SQLite. balance shows the available credit of each account (posted
-credit less the holds of running calls), and what is left of today's staking credit if some was used. audit recomputes the
-ledger from its rows alone, with separate code, and exits with 1 if anything does not add up; with --chain it also compares what
-was credited with what reached the payee. export prints every row of the ledger as CSV. compact writes the rows of old months to
-archive files, then replaces their charges with monthly sums; if the ledger is in SQLite, stop the service first. reopen audits
-a ledger that became read-only because it did not add up, and allows paid calls again if it now does.
+balance  shows the available credit of each account (posted credit less the holds of running calls), and what is left of
+         today's staking credit if some was used
+audit    recomputes the ledger from its rows alone, with separate code, and exits with 1 if anything does not add up; with
+         --chain it also compares what was credited with what reached the payee
+export   prints every row of the ledger as CSV
+compact  writes the rows of old months to archive files, then replaces their charges with monthly sums. If the ledger is
+         in SQLite, stop the service first
+reopen   audits a ledger that became read-only because it did not add up, and allows paid calls again if it now does
+
+The service can keep running, except during compact on SQLite.
 
   ACCOUNT          show only this account
   --chain          ask the nodes at FAREBOX_EVM_RPC_URL and FAREBOX_SOLANA_RPC_URL, or the local chains of this folder

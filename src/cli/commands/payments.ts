@@ -13,9 +13,10 @@ const usage = `Usage: farebox payments list [--stage STAGE] [--payer ADDRESS] [-
                              [--json]
        farebox payments check PAYMENT [--reason TEXT] [--data DIR] [--json]
 
-list shows top-ups, newest first, and what to do about each stuck one. A top-up is stuck if it has not ended after an hour. check
-has the running service ask the chain about a payment now: the service credits it if it arrived, and otherwise sends it again
-if that is still possible. No payment is credited twice.
+list   shows top-ups, newest first, and what to do about each stuck one. A top-up is stuck if it has not ended after an
+       hour
+check  has the running service ask the chain about a payment now: the service credits it if it arrived, and otherwise
+       sends it again if that is still possible. No payment is credited twice
 
   --stage STAGE     ${stages.join(', ')}
   --payer ADDRESS   only payments of this wallet

@@ -18,7 +18,8 @@ const name = 'farebox serve'
 
 const usage = `Usage: farebox serve [--config FILE] [--check [--json] | --reload] [--workers N] [--log-level LEVEL]
 
-Serves the API for the models of a configuration. Prints \`ready URL\` when it accepts requests, and logs to stderr, one JSON object per line.
+Serves the API for the models of a configuration. Prints \`ready URL\` when it accepts requests, and logs to stderr, one
+JSON object per line.
 
   --config FILE      the configuration (FAREBOX_CONFIG, or ./farebox.yaml); \`farebox init\` writes one
   --check            validate the configuration and exit
@@ -28,8 +29,8 @@ Serves the API for the models of a configuration. Prints \`ready URL\` when it a
   --log-level LEVEL  error, warn or info; the default is in the configuration
 
 SIGTERM and Ctrl-C stop the service; requests in flight get up to a minute to finish. A second signal stops it immediately.
-SIGHUP, which \`--reload\` sends (not on Windows), reloads models, prices, deprecations, upstreams and their keys, plan, limits and the system
-prompt. Other changes need a restart. An invalid file changes nothing.
+SIGHUP, which \`--reload\` sends (not on Windows), reloads models, prices, deprecations, upstreams and their keys, plan,
+limits and the system prompt. Other changes need a restart. An invalid file changes nothing.
 See docs/operations/run.md.`
 
 const levels = ['error', 'warn', 'info'] as const

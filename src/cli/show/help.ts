@@ -37,16 +37,15 @@ export function helpText(
   const shown = (examples[name] ?? []).filter(([line]) => new RegExp(`${begin}\\b`).test(line))
   const paint = paintFor(output)
   return [
-    isWord ? wordHelp({ name, usage }, word, own) : `${summary}\n\n${usage.trim()}`,
+    isWord ? wordHelp(usage, word, own) : `${summary}\n\n${usage.trim()}`,
     ...(shown.length > 0 ? [paint('heading', shown.length > 1 ? 'Examples:' : 'Example:')] : []),
     ...(shown.length > 0 ? [shown.map(([line, what]) => `  ${what}:\n    ${paint('accent', line)}`).join('\n')] : []),
     ...(isWord ? [`Run \`farebox help ${name}\` for its other subcommands.`] : []),
   ].join('\n\n')
 }
 
-function wordHelp({ name, usage }: Omit<Helped, 'summary'>, word: string, own: readonly Synopsis[]): string {
+function wordHelp(usage: string, word: string, own: readonly Synopsis[]): string {
   const [, ...paragraphs] = usage.trim().split('\n\n')
-  const all = synopsesOf(name, usage).flatMap(({ words }) => words)
   const lines = own.map(({ line }) => line)
   const names = new Set(lines.flatMap(line => line.match(/--[a-z][a-z-]*|\b[A-Z]{2,}\b/g) ?? []))
   const options = paragraphs.flatMap(rowsOf).filter(row => {
@@ -55,7 +54,7 @@ function wordHelp({ name, usage }: Omit<Helped, 'summary'>, word: string, own: r
   })
   return [
     `Usage: ${lines.join('\n       ')}`,
-    sentencesOf(paragraphs, word, all),
+    sentencesOf(paragraphs, word),
     ...(options.length > 0 ? [options.join('\n')] : []),
   ].join('\n\n')
 }
@@ -71,22 +70,11 @@ const isOfGroup = (flag: string, usage: string, names: ReadonlySet<string>): boo
 const rowsOf = (paragraph: string): string[] =>
   /^ {2}\S/.test(paragraph) ? paragraph.split(/\n(?= {2}\S)/).filter(row => /^ {2}(--|[A-Z]{2})/.test(row)) : []
 
-/**
- * Returns the usage's text about one word: its row in a table of words, or the sentences from the one that begins with
- * it.
- */
-function sentencesOf(paragraphs: readonly string[], word: string, words: readonly string[]): string {
-  for (const paragraph of paragraphs) {
-    const row = paragraph.split(/\n(?=\S)/).find(each => new RegExp(`^${word} {2,}`).test(each))
-    if (row) return `${oneLine(row).replace(/ {2,}/, ' ')}.`
-    const sentences = oneLine(paragraph).split(/(?<=\.) (?=\S)/)
-    const from = sentences.findIndex(sentence => sentence.startsWith(`${word} `))
-    if (from < 0) continue
-    const isOther = (sentence: string) => words.some(each => each !== word && sentence.startsWith(`${each} `))
-    const to = sentences.findIndex((sentence, at) => at > from && isOther(sentence))
-    return sentences.slice(from, to < 0 ? undefined : to).join(' ')
-  }
-  return ''
+/** Returns the row about one word in the usage's table of words, as sentences. */
+function sentencesOf(paragraphs: readonly string[], word: string): string {
+  const rows = paragraphs.flatMap(paragraph => paragraph.split(/\n(?=\S)/))
+  const row = rows.find(each => new RegExp(`^${word} {2,}`).test(each)) ?? ''
+  return `${oneLine(row).replace(/ {2,}/, ' ')}.`
 }
 
 const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ' ').trim()
