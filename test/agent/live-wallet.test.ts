@@ -1,8 +1,9 @@
 /** What changes in the wallet's folder while an assistant's server runs. */
 
-import { rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { lockedAgainMs } from '#agent/bounds.ts'
 import { readSettings } from '#agent/settings/settings.ts'
 import { pinService } from '#agent/settings/wallet-settings.ts'
 import { createHost } from '#agent/tools/tool-host.ts'
@@ -105,4 +106,22 @@ test('in a bundle without a wallet the next step is in its settings, and no comm
   const { next } = await status()
   expect(next).toContain('Wallet key')
   expect(next).not.toMatch(/farebox|terminal|npm/)
+})
+
+test('a wallet that stays locked is tried again, and holds no more files after each try', { tags: ['linux'] }, async () => {
+  const { baseUrl } = await service()
+  const { folder, status, writePassphrase } = await serverOn({ FAREBOX_BASE_URL: baseUrl })
+  await createKeyFile(folder, passphrase)
+  writePassphrase('not the passphrase')
+  let nowMs = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  onTestFinished(() => clock.mockRestore())
+  const openFiles = () => readdirSync('/proc/self/fd').length
+  await status()
+  const before = openFiles()
+  for (let n = 0; n < 5; n++) {
+    nowMs += lockedAgainMs + 1
+    expect(await status()).toMatchObject({ pays: 'nothing' })
+  }
+  expect(openFiles()).toBe(before)
 })

@@ -285,8 +285,9 @@ class LiveHost {
     const known = this.#current
     const mayOpenNow = known?.isLocked && performance.now() - known.atMs > lockedAgainMs
     if (known && known.files === files && !mayOpenNow) return (await known.opening).host
-    if (known) this.#former.push(known.opening)
-    const current = { opening: this.#open(), files, atMs: performance.now(), isLocked: false }
+    const opening = known?.files === files ? this.#openAgain(known.opening) : this.#open()
+    if (known && known.files !== files) this.#former.push(known.opening)
+    const current = { opening, files, atMs: performance.now(), isLocked: false }
     this.#current = current
     try {
       const { host, isLocked } = await current.opening
@@ -297,6 +298,20 @@ class LiveHost {
       if (this.#current === current) this.#current = null
       throw error
     }
+  }
+
+  /** While the wallet stays locked, its first host remains: one for each attempt would hold more and more files open. */
+  async #openAgain(locked: Promise<OpenedHost>): Promise<OpenedHost> {
+    const opened = await this.#open().catch(error => {
+      this.#former.push(locked)
+      throw error
+    })
+    if (opened.isLocked) {
+      await opened.host.close()
+      return locked
+    }
+    this.#former.push(locked)
+    return opened
   }
 
   /** The next call opens the wallet again. */
