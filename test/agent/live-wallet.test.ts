@@ -108,7 +108,9 @@ test('in a bundle without a wallet the next step is in its settings, and no comm
   expect(next).not.toMatch(/farebox|terminal|npm/)
 })
 
-test('a wallet that stays locked is tried again, and holds no more files after each try', { tags: ['linux'] }, async () => {
+test('a wallet that stays locked is tried again, and holds no more files after each try', {
+  tags: ['linux'],
+}, async () => {
   const { baseUrl } = await service()
   const { folder, status, writePassphrase } = await serverOn({ FAREBOX_BASE_URL: baseUrl })
   await createKeyFile(folder, passphrase)
