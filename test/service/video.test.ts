@@ -232,6 +232,8 @@ describe('video jobs', () => {
     await expect.poll(async () => (await retrieved(service, queued, key)).response.status).toBe(500)
     expect(asked).toBe(3)
     await expect.poll(() => balance(service, key)).toBe(1)
+    // Once for each reason, however often it is polled.
+    expect(service.logged.filter(({ level, facts }) => level === 'warn' && 'jobId' in facts)).toHaveLength(1)
   })
 
   test('a start that failed is started again, and not asked after', async () => {

@@ -52,6 +52,8 @@ export class JobRunner {
   readonly #options: JobRunnerOptions
   readonly #places = new JobPlaces()
   readonly #following = new Set<Promise<void>>()
+  /** Why each job could last not be polled. */
+  readonly #reported = new WeakMap<LeasedJob, string>()
   readonly #stopping = new AbortController()
   #search: NodeJS.Timeout | null = null
 
@@ -184,7 +186,7 @@ export class JobRunner {
 
   /** If the engine throws, there is no result; only a job's maximum age turns that into a failure. */
   async #look(job: LeasedJob): Promise<Look> {
-    const { catalogue, log } = this.#options
+    const { catalogue } = this.#options
     if (await this.#isTooOld(job)) {
       return { state: 'failed', reason: 'The engine reported no outcome in time.' }
     }
@@ -202,12 +204,21 @@ export class JobRunner {
       // The engine will be polled again, so the abandoned poll must not continue beside it.
       left.abort(error)
       if (this.#stopping.signal.aborted || error instanceof LeaseLost) throw error
-      log.warn({ jobId: job.id, err: error }, 'An engine could not be polled for a job; it is polled again.')
+      this.#report(job, error)
       // Null if it has not started: then the next poll starts it, instead of polling for a job that does not exist.
       return { state: 'running', engineState: job.engineState }
     } finally {
       over()
     }
+  }
+
+  /** Once for each reason, because an engine may be away, or its model not configured, for a day. */
+  #report(job: LeasedJob, error: unknown): void {
+    const reason = String(error)
+    if (this.#reported.get(job) === reason) return
+    this.#reported.set(job, reason)
+    const { id: jobId, model } = job
+    this.#options.log.warn({ jobId, model, err: error }, 'An engine could not be polled for a job; it is polled again.')
   }
 
   async #fail(job: LeasedJob, { reason, contentPolicy = false }: { reason: string; contentPolicy?: boolean }) {
