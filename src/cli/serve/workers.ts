@@ -126,6 +126,8 @@ export async function superviseWorkers(supervision: Supervision): Promise<number
   }
 }
 
+const unreached = 'A worker could not be started or reached.'
+
 class Workers {
   readonly token: string
   /** Rejects once one of them could not be replaced. */
@@ -160,7 +162,8 @@ class Workers {
    */
   async start(number: number): Promise<Ready | null> {
     if (this.#isStopping) return null
-    const worker = this.#cluster.fork({ [numberVariable]: `${number}`, [tokenVariable]: this.token })
+    const worker = this.#fork(number)
+    if (!worker) return null
     const { promise: ready, resolve } = Promise.withResolvers<Ready | null>()
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#running.set(worker, ended)
@@ -174,19 +177,36 @@ class Workers {
       if (reloads !== this.#relay.reloads) worker.process.kill('SIGHUP')
       resolve(message)
     })
-    worker.on('error', error => this.#log.error({ worker: number, error }, 'A worker could not be started or reached.'))
-    worker.on('exit', (code, signal) => {
+    const left = () => {
       this.#running.delete(worker)
       this.#serving.delete(worker)
       this.#relay.left(worker)
       end()
       resolve(null)
+    }
+    worker.on('error', error => {
+      this.#log.error({ worker: number, error }, unreached)
+      // Node reports no exit of a process that the system did not start.
+      if (worker.process.pid === undefined) left()
+    })
+    worker.on('exit', (code, signal) => {
+      left()
       if (servesSinceMs === null || this.#isStopping) return
       if (performance.now() - servesSinceMs >= this.#pace.steadyMs) this.#replaced.delete(number)
       this.#log.error({ worker: number, code, signal }, 'A worker ended; a new one replaces it.')
       void this.#replace(number)
     })
     return ready
+  }
+
+  /** Null if the system starts no process, such as without memory; for some reasons Node throws. */
+  #fork(number: number): Worker | null {
+    try {
+      return this.#cluster.fork({ [numberVariable]: `${number}`, [tokenVariable]: this.token })
+    } catch (error) {
+      this.#log.error({ worker: number, error }, unreached)
+      return null
+    }
   }
 
   async #replace(number: number): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Supervises two workers, of which the second serves once and then ends before it serves each time. Says what was logged and
- * when, one line of JSON each.
+ * when, one line of JSON each. A second argument is a working folder in which no new process can start.
  */
 import cluster from 'node:cluster'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { CliError } from '#cli/command.ts'
 import { dataFolder } from '#cli/data/data-folder.ts'
 import { joinWorkers, superviseWorkers, workerPartOf } from '#cli/serve/workers.ts'
 
-const folder = process.argv[2] ?? ''
+const [folder = '', unusable] = process.argv.slice(2)
 const say = (what: string, facts: object = {}) =>
   void process.stdout.write(`${JSON.stringify({ what, atMs: Date.now(), ...facts })}\n`)
 
@@ -44,7 +44,10 @@ async function supervise(): Promise<void> {
   const log = (facts: object, message: string) => say(message, facts)
   const pace = { firstMs: 100, mostMs: 400, attempts: 4, steadyMs: 30_000 }
   const stopped = new AbortController().signal
-  const onReady = () => say('ready')
+  const onReady = () => {
+    say('ready')
+    if (unusable !== undefined) cluster.setupPrimary({ cwd: unusable })
+  }
   try {
     const around = { folder: dataFolder(folder), log: { info: log, warn: log, error: log }, stopped }
     process.exitCode = await superviseWorkers({ count: 2, ...around, onReady, pace })

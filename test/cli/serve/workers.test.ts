@@ -96,6 +96,27 @@ test('one that keeps ending before it serves is started less and less often, and
   expect(of('reloaded').map(({ number }) => number)).toEqual([1, 2])
 })
 
+test.each([
+  ['reports that it cannot start', 'nowhere'],
+  ['throws', 'a-file'],
+])(
+  'one whose process the system does not start counts as ended, where Node %s',
+  { tags: ['posix'] },
+  async (_, name) => {
+    const folder = temporaryFolder('workers')
+    await writeFile(join(folder, 'a-file'), '')
+    const child = join(import.meta.dirname, 'failing-workers-child.ts')
+    const supervising = spawn(process.execPath, [child, folder, join(folder, name)], { timeout: 20_000 })
+    let said = ''
+    supervising.stdout.setEncoding('utf8').on('data', text => {
+      said += text
+    })
+    expect((await once(supervising, 'close'))[0]).toBe(1)
+    expect(said).toContain('Worker 2 was replaced 4 times in a row')
+    expect(said).toContain('stopped in order')
+  },
+)
+
 /** Signs in by a link; each question has a connection of its own, so that both workers get some of them. */
 async function consoleOf(link: string) {
   const { origin, hash } = new URL(link)
