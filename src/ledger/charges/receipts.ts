@@ -16,7 +16,7 @@ import type { Clock } from '#contract/time.ts'
 import { walletAccountId } from '../accounts/customers.ts'
 import { commitSurely, type Store } from '../store/store.ts'
 import type { EntryTable } from '../store/tables.ts'
-import { entryRefs } from '../store/units.ts'
+import { archived, entryRefs, isArchivedSum } from '../store/units.ts'
 import { startsWithUuidV7, uuidV7, uuidV7Floor } from '../store/uuid-v7.ts'
 
 interface ReceiptPage {
@@ -68,6 +68,7 @@ export class ChargeReceipts {
 
   /** Returns a receipt of one request of this account. Throws `receiptNotFound`, also for another account's. */
   async of(account: string, request: string): Promise<Receipt> {
+    if (isArchivedSum(request)) throw receiptNotFound()
     const claims = claimsOf(await this.#entriesOf(account, [request]), this.#issuer)
     if (!claims) throw await this.#notFound(request)
     const { charge, refund } = claims
@@ -105,6 +106,7 @@ export class ChargeReceipts {
       .where('account', '=', account)
       .where('kind', 'in', ['CHARGE', 'REFUND'])
       .where('line', '=', 0)
+      .where('request', 'not like', `${archived}:%`)
       .orderBy('seq', 'desc')
       .limit(limit)
     if (before === undefined) return heads.execute()

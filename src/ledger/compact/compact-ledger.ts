@@ -3,7 +3,7 @@ import { hourMs } from '#contract/time.ts'
 import { compactedAccounts, foldedAtOnce, openWorkListed, pruneSliceRows } from '../bounds.ts'
 import type { FoldedEntry, FoldingStore } from '../store/store.ts'
 import type { EntryTable, Tables } from '../store/tables.ts'
-import { entryRefs } from '../store/units.ts'
+import { archived, entryRefs, isArchivedSum } from '../store/units.ts'
 import { uuidV7Floor } from '../store/uuid-v7.ts'
 
 /** The result of compacting one month of entries. */
@@ -113,7 +113,7 @@ async function* runsOf(read: Reading, account: string, beforeMs: number): AsyncG
     (kind === 'CHARGE' || kind === 'STAKING' || kind === 'WRITE_OFF') &&
     created_at_ms < beforeMs &&
     request !== null &&
-    !isFolded(request) &&
+    !isArchivedSum(request) &&
     !refunded.has(request)
   let run: OldEntry[] = []
   for await (const entry of entriesOf(read, account)) {
@@ -167,12 +167,6 @@ const foldedColumns = [
 ] as const
 
 type OldEntry = Pick<Selectable<EntryTable>, (typeof foldedColumns)[number]>
-
-/** Prefix of a sum's request and of the SKUs of its lines, which distinguishes them from those of calls. */
-const archived = 'archived'
-
-/** Whether a request is itself a sum of earlier ones. */
-const isFolded = (request: string): boolean => request.startsWith(`${archived}:`)
 
 /** One unit of such a line is a micro-USD, because the calls that it replaces may have had different prices. */
 const microUsdInPico = 1_000_000n

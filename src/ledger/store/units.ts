@@ -310,6 +310,15 @@ export const entryRefs = {
   stakingBack: (request: string) => `staking-back:${request}`,
 }
 
+/**
+ * Prefix of the request of a compacted month's sum, and of the SKUs of its lines, which distinguishes them from those of
+ * calls.
+ */
+export const archived = 'archived'
+
+/** Whether a request is itself a sum of earlier ones. */
+export const isArchivedSum = (request: string): boolean => request.startsWith(`${archived}:`)
+
 /** A credit may not use one of these names. */
 export const isReservedRef = (ref: string): boolean => /^(charge|writeoff|staking|refund|staking-back):/.test(ref)
 

@@ -1,6 +1,6 @@
 import { formatUsd, microUsd, parseUsd, zeroUsd } from '#contract/money.ts'
 import type { CustomerDetails } from '#ledger/store/account-ops.ts'
-import { entryRefs, type Op } from '#ledger/store/units.ts'
+import { entryRefs, isArchivedSum, type Op } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { refuse } from '../operator-refused.ts'
 import { commitAct, refusedByLedger, tryAct } from './acts.ts'
@@ -136,6 +136,8 @@ export async function refundRequest(
 
 /** Returns who was charged for a request, and how much a refund would return. */
 export async function chargeOf({ store: { read } }: Pick<OperatorContext, 'store'>, request: string) {
+  if (isArchivedSum(request))
+    throw refuse('This is a sum of compacted calls, which cannot be refunded. Credit the customer instead.')
   const rows = await read
     .selectFrom('entry')
     .select(['account', 'kind', 'amount'])

@@ -174,7 +174,18 @@ export function compactContract(name: string, { open, reader }: Place): void {
       })
       const unknown = receipts.of('ada', requestAt(nowMs, 1))
       await expect(unknown).rejects.toMatchObject({ body: { error: expect.not.stringContaining('archived') } })
-      expect((await receipts.list('ada', { limit: 100 })).data.length).toBeGreaterThan(4)
+      const { data } = await receipts.list('ada', { limit: 100 })
+      expect(data.map(({ kind, request }) => [kind, request])).toEqual([
+        ...[
+          ['charge', 'n3'],
+          ['charge', 'n2'],
+          ['charge', 'n1'],
+          ['refund', 'back'],
+          ['charge', 'back'],
+        ],
+      ])
+      const [sum] = (await entries()).filter(({ request }) => request?.startsWith('archived:'))
+      await expect(receipts.of('ada', sum?.request ?? '')).rejects.toMatchObject({ status: 404 })
     })
 
     const open_: [what: string, ops: Op[], found: RegExp][] = [

@@ -157,6 +157,8 @@ export function operatorContract(name: string, open: () => Promise<Opened>): voi
       await expect(ask('customer.refund', { request: 'zork', reason: 'it failed' })).rejects.toThrow(
         'nothing to refund',
       )
+      const sum = { request: 'archived:2026-09:3.0', reason: 'it failed' }
+      await expect(ask('customer.refund', sum)).rejects.toThrow('compacted')
       expect((await acts()).filter(({ act }) => act === 'customer.refund')).toHaveLength(1)
       expect((await ask('customer', { customer: ada })).customer.balanceUsd).toBe('1.000000')
     })
