@@ -58,12 +58,12 @@ const adminTokenBytes = 32
  * only a full collection frees them. Each keeps the rest of its request alive, so every minor collection copies megabytes
  * of dead objects.
  */
-const youngObjectsOnly = () =>
+const keepObjectsYoung = () =>
   process.getBuiltinModule('node:v8').setFlagsFromString('--no-allocation-site-pretenuring')
 
 /** Starts everything; if a later part fails, what was started is stopped again. */
 export async function startServing(options: ServingOptions): Promise<Serving> {
-  youngObjectsOnly()
+  keepObjectsYoung()
   const ends: Ends = []
   const close = async () => {
     const failures: unknown[] = []
