@@ -15,12 +15,12 @@ test.each([...mutants, ...postgresMutants])(
       sources.set(patch.file, patched(source, patch))
     }
     expect(sources.size).toBeGreaterThan(0)
-    if ('tests' in check) expect(names(await textOf(join(root, check.tests)), check.title ?? '')).toBe(true)
+    if ('tests' in check) expect(hasTest(await textOf(join(root, check.tests)), check.title ?? '')).toBe(true)
   },
 )
 
 /** Whether a test has this in its title, which may end with a value. */
-const names = (text: string, title: string): boolean =>
+const hasTest = (text: string, title: string): boolean =>
   text.includes(title) || (text.includes(title.replace(/\S+$/, '$')) && text.includes(title.split(' ').at(-1) ?? ''))
 
 /** A file of tests, and what it imports of the tests, where the title of a test may stand. */
