@@ -59,8 +59,8 @@ export const errorAsJson = ({ name, message }: Error, facts: object): Record<str
 })
 
 /**
- * A failure as data for a program, in addition to the text. Members have the names and shapes of paid tools' answers, because
- * some clients validate a failure against the tool's output schema.
+ * A failure as data for a program, in addition to the text. Members have the names and shapes of paid tools' answers,
+ * because some clients validate a failure against the tool's output schema.
  */
 export interface FailureOutput {
   [member: string]: unknown

@@ -52,7 +52,7 @@ export class JobRunner {
   readonly #options: JobRunnerOptions
   readonly #places = new JobPlaces()
   readonly #following = new Set<Promise<void>>()
-  /** Why each job could last not be polled. */
+  /** The last reason for which each job could not be polled. */
   readonly #reported = new WeakMap<LeasedJob, string>()
   readonly #stopping = new AbortController()
   #search: NodeJS.Timeout | null = null

@@ -219,7 +219,10 @@ export class RunningService {
     this.#every(mediaSweepIntervalMs, 'Sweeping the media store', () => sweepMedia(store, this.#media))
   }
 
-  /** Loads in advance what the first chat and the first wallet sign-in would otherwise wait for; serves requests in between. */
+  /**
+   * Loads in advance what the first chat and the first wallet sign-in would otherwise wait for; serves requests in
+   * between.
+   */
   async warm(): Promise<void> {
     for (const load of [loadChat, loadHttpClient, loadTokenizer, () => this.#identity.warm()]) {
       await load()
