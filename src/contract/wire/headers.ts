@@ -95,9 +95,9 @@ export type LimitType = (typeof limitTypes)[number]
 export const limitType = choiceHeader(limitTypes)('x-ratelimit-type', 'when a limit is enforced')
 export const retryAfter = integerHeader('retry-after', 'answers that may be retried')
 /** Only on the 429 of chain nodes, in addition to the others, as published; the last is in Unix seconds. */
-export const rpcLimit = integerHeader('x-ratelimit-limit', '429 of a chain node')
-export const rpcRemaining = integerHeader('x-ratelimit-remaining', '429 of a chain node')
-export const rpcReset = integerHeader('x-ratelimit-reset', '429 of a chain node')
+export const rpcLimit = integerHeader('x-ratelimit-limit', '429 on calls to chain nodes')
+export const rpcRemaining = integerHeader('x-ratelimit-remaining', '429 on calls to chain nodes')
+export const rpcReset = integerHeader('x-ratelimit-reset', '429 on calls to chain nodes')
 export const rpcUsedCredits = integerHeader('x-service-rpc-credits', 'calls to chain nodes')
 export const rpcCost = picoUsdHeader('x-service-rpc-cost-usd', 'calls to chain nodes')
 export const rpcRequestId = patternHeader(/^[0-9A-Za-z]{32}$/)('x-request-id', 'calls to chain nodes')
