@@ -174,7 +174,7 @@ describe('the engine dies within its stream', () => {
   })
 })
 
-describe('S4, G10: an engine that uses more than the hold', () => {
+describe('S4: an engine that uses more than the hold', () => {
   test.each([false, true])('is paid by the service beyond it, and that is booked (stream: %s)', async stream => {
     fixture.engine.play([...sixWords, { usage: used(20, 1_000) }])
     const customer = await fixture.customer(1)

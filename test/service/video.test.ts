@@ -333,7 +333,7 @@ describe('video jobs', () => {
       .toBe('video/mp4')
   })
 
-  test('S7, V7: another account’s job does not exist', async () => {
+  test('S7: another account’s job does not exist', async () => {
     const service = await open({ video: new ScriptedVideo() })
     const owner = await service.key(1)
     const stranger = await service.key(1)

@@ -226,15 +226,15 @@ export const serviceTests: ShowingTests = {
   'service/characters.test.ts': { 'D8: shows all of it but its instructions': 'D8' },
   'service/chat-charges.test.ts': {
     'of a hundred calls at once with credit for ten, ten are answered': 'S1',
-    'S4, G10: an engine that uses more than the hold': 'S4 G10',
+    'S4: an engine that uses more than the hold': 'S4',
   },
   'service/chat-evasion.test.ts': {
     'whatever an engine calls its output, a caller who leaves pays for it': 'S3',
     'a cheap beginning makes nothing after it cheap': 'S3',
   },
   'service/chat-left.test.ts': {
-    'a stream whose reader leaves continues unread, and is charged by the engine’s usage': 'S2 G9',
-    'is aborted 30 s after the reader left, and what it made is counted': 'S2 G9',
+    'a stream whose reader leaves continues unread, and is charged by the engine’s usage': 'S2',
+    'is aborted 30 s after the reader left, and what it made is counted': 'S2',
   },
   'service/chat-named-media.test.ts': { 'D2: files of one request that …': 'D2' },
   'service/chat-sent-media.test.ts': {
@@ -357,7 +357,7 @@ export const serviceTests: ShowingTests = {
   },
   'service/video-transcription.test.ts': { 'G1 the guarded fetcher stands before every private address': 'G1' },
   'service/video.test.ts': {
-    'S7, V7: another account’s job does not exist': 'S7 V7',
+    'S7: another account’s job does not exist': 'S7',
     '§2.7 a download link expires after 24 hours': 'S7',
     '§2.7 a download address: JSON status only, then the file in ranges, then revoked': 'S7',
     'V1 §3 a failed job is refunded once, together with its failure': 'V1',
