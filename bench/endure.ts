@@ -31,7 +31,7 @@ const loads = {
   full: `${loadMs / 1000} s of ${connections} connections and ${streams.streams} streams, then at rest`,
   stopped: `${readers} readers that stop`,
   slow: `${readers} readers of 1 kB/s`,
-  leave: `${leavers.toLocaleString('en')} streams left at once`,
+  leave: `${leavers.toLocaleString('en')} streams abandoned at once`,
 }
 const metrics = {
   requests: 'chats/s',

@@ -26,11 +26,11 @@ const sections: readonly Section[] = [
   {
     name: 'proxy',
     title: 'JSON chats',
-    text: 'farebox looks up the key, counts limits, and durably holds and charges the price. Portkey and the bare pipe do none of that. “Bare pipe with a ledger” is the bare pipe with one key, plus the ledger’s rows, written as plain statements before the engine is called and before the answer is sent. It has no limits, prices, schemas or rules, so nothing that charges on this store can cost less. The open loop sends at a fixed rate and measures from the time when a chat was due, so queueing is included.',
+    text: 'farebox looks up the key, checks limits, and durably holds and charges the price. Portkey and the bare pipe, a minimal proxy on undici, do none of that. “Bare pipe with a ledger” is the bare pipe with one key, plus the ledger’s rows, written as plain statements before the engine is called and before the answer is sent. It has no limits, prices, schemas or rules, so nothing that charges on this store can cost less. The open loop sends at a fixed rate and measures from the time when a chat was due, so queueing is included.',
     plots: ['CPU per request, µs', 'p50, ms'],
     rest: [
       'The bare pipe with a ledger reaches 2.6 times Portkey’s requests per second, with 0.34 times its CPU time and 0.47 times its p50. So the goals for requests per second and p50 are out of reach for anything that charges durably on this store, and the goal for CPU time leaves nothing for limits, prices and rules. In an earlier profile at 32 connections, the main thread spent 6 % of its time on limits, 6 % on planning a chat and its price, 6 % on logs and traces, 5 % on routing and the state of the request, 4 % on identity, and 3 % on validation.',
-      'In an earlier profile of both threads, the main thread takes two thirds of the time and the ledger’s writer one third. Of the main thread’s part, 16 % is farebox’s own compiled code, 9 % Node’s and undici’s, 46 % V8’s builtins and runtime, 10 % system calls, and 1 % garbage collection. Allocations are spread over some sixty functions, none of which makes more than 3 % of them.',
+      'In an earlier profile of both threads, the main thread took two thirds of the time and the ledger’s writer one third. Of the main thread’s part, 16 % was farebox’s own compiled code, 9 % Node’s and undici’s, 46 % V8’s builtins and runtime, 10 % system calls, and 1 % garbage collection. Allocations were spread over some sixty functions, none of which made more than 3 % of them.',
       'Node’s large pages (`--use-largepages=silent`) lowered the CPU per request by 8 % in alternating rounds; the figures above are without them. Large pages for the C library gained nothing. In a profile by wall time, messages to the writer’s thread seem to take a sixth of the time, but during that time the writer itself runs on the same core: copying a unit costs 2.5 µs, and packing units into one list would save less than 1 µs of it.',
       '`farebox serve` switches V8’s pretenuring off: [objects of requests stay young](decisions/objects-stay-young.md). After a load of 256 connections, in alternating rounds on this machine, that raised the chats per second by 13 to 32 %, and lowered the CPU per chat by 13 to 28 % and the p99 at 500 chats per second from 26–56 ms to 5–10 ms. Where at most 32 connections were ever open, it made no difference (201 and 209 µs).',
     ],
@@ -82,7 +82,7 @@ const sections: readonly Section[] = [
     title: 'Operators',
     text: 'One service for each store, with 1,000 customers, a million entries of 30 days, and 10 top-ups and 10 jobs of each customer. Each row is a query of the console or of `farebox usage`, sent 50 times over HTTP with different parameters. Then chats at a fixed rate are measured with and without an operator who opens a page every 0.2 s.',
     rest: [
-      'The slowest queries on PostgreSQL add up all sums of 30 days. A query occupies at most one database process. The service and the database share one core here, so a chat waits while either of them adds up sums.',
+      'The slowest queries on PostgreSQL add up 30 days of daily sums. A query occupies at most one database process. The service and the database share one core here, so a chat waits while either of them adds up sums.',
     ],
   },
   {
@@ -115,7 +115,7 @@ export function performancePage(): string {
 const opening = [
   '# Performance',
   '',
-  'Each section is printed by `npm run generate` from the figures of one command. Servers run on one core; the load and a mock engine run on another. All sides are measured in turn in each round, and a figure is the median of its rounds, with the smallest and largest in parentheses. Compare the sides with each other; absolute figures depend on the machine that the section names.',
+  'Each section is printed by `npm run generate` from the figures of one command. The servers run on one core; the load and a mock engine run on another. Each round measures every server in turn, and a figure is the median of the rounds, with the smallest and largest in parentheses. Compare the servers with each other; absolute figures depend on the machine that the section names.',
 ]
 
 function sectionOf(

@@ -38,7 +38,7 @@ export async function comparePage(): Promise<string> {
 function lines(): string[] {
   const proxy = readResult('proxy')
   return [
-    `${proxy ? machineInWords(proxy.machine) : 'There are no figures yet'}; each side on one core. [Performance](performance.md) has every load and side.`,
+    `${proxy ? machineInWords(proxy.machine) : 'There are no figures yet'}; each server on one core. [Performance](performance.md) has every load and server.`,
     '',
     '| | farebox | Portkey 1.15.2 | bare pipe |',
     '|---|---|---|---|',
