@@ -36,7 +36,7 @@ class ScriptedMusic implements MusicEngine {
 const engine = new ScriptedMusic()
 const running = engine.verdict
 
-async function finished({ jobId }: MusicCall): Promise<JobProgress> {
+async function finished({ jobId }: MusicCall): Promise<Extract<JobProgress, { state: 'completed' }>> {
   const path = join(folder, `${jobId}.made`)
   await writeFile(path, 'fLaC music')
   return { state: 'completed', path, mimeType: 'audio/flac' }
@@ -151,6 +151,19 @@ describe('§8.4 the life of a job', () => {
     })
     expect(await (await post('complete', job)).json()).toEqual({ success: true })
     expect((await post('retrieve', job)).status).toBe(404)
+  })
+
+  test('the engine may delete its copy once ours is stored with the finished job', async () => {
+    const states: unknown[] = []
+    engine.verdict = async call => {
+      const release = async () => {
+        const job = service.store.read.selectFrom('job').select(['state', 'result']).where('id', '=', call.jobId)
+        states.push(await job.executeTakeFirstOrThrow())
+      }
+      return { ...(await finished(call)), release }
+    }
+    await ended({ model: 'song', queue_id: await queued(ask) })
+    await vi.waitFor(() => expect(states).toEqual([{ state: 'completed', result: expect.stringContaining('.flac') }]))
   })
 
   test('deleted once it has been delivered, where that was asked for', async () => {

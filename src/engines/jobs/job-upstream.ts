@@ -195,9 +195,9 @@ export abstract class UpstreamJobs<Call extends { jobId: string }> {
 
   async poll(call: Call, state: EngineState): Promise<JobProgress> {
     const kept = this.upstream.finished(call.jobId)
-    if (kept) return kept
+    if (kept) return this.#releasable(kept, call, state)
     if (this.#sent.isPending(state)) return this.#sent.step(call.jobId, state, () => this.submit(call))
-    return this.look(call, state)
+    return this.#releasable(await this.look(call, state), call, state)
   }
 
   async close(): Promise<void> {
@@ -208,6 +208,17 @@ export abstract class UpstreamJobs<Call extends { jobId: string }> {
   protected abstract submit(call: Call): Promise<JobProgress>
   /** Polls a job that the server has accepted. */
   protected abstract look(call: Call, state: EngineState): Promise<JobProgress>
+  /** Deletes the server's copy of a job's file, if it would keep it for long. */
+  protected discard?(call: Call, state: EngineState): Promise<unknown>
+
+  #releasable(progress: JobProgress, call: Call, state: EngineState): JobProgress {
+    if (progress.state !== 'completed' || !this.discard) return progress
+    const release = async () => {
+      // If this fails, the copy expires by itself.
+      await this.discard?.(call, state).catch(() => undefined)
+    }
+    return { ...progress, release }
+  }
 }
 
 export const failedJob = (reason: string, contentPolicy?: true): JobProgress => ({
@@ -271,7 +282,7 @@ async function read(response: Dispatcher.ResponseData): Promise<JobAnswer> {
   return { kind: 'json', status, body: body ?? {} }
 }
 
-/** Synced to disk before it counts, because the engine's copy may be deleted next. */
+/** Synced to disk before it counts, because the engine's copy is deleted soon. */
 async function writeBounded(path: string, { body, headers }: FileResponse): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   let bytes = 0

@@ -48,20 +48,23 @@ export class OpenAiVideos extends UpstreamJobs<VideoCall> implements VideoEngine
   }
 
   protected override async look({ jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
-    const path = `/videos/${encodeURIComponent(String(state.videoId))}`
-    const question = { path, timeoutMs: jobQuestionMs, signal } as const
-    const answer = await this.upstream.ask({ ...question, method: 'GET' })
+    const path = pathOf(state)
+    const question = { method: 'GET', timeoutMs: jobQuestionMs, signal } as const
+    const answer = await this.upstream.ask({ ...question, path })
     if (answer.status !== 200 || answer.kind !== 'json' || answer.body.status !== 'completed') {
       return verdictOf(answer, state)
     }
-    const file = await this.upstream.ask({ ...question, method: 'GET', path: `${path}/content` })
+    const file = await this.upstream.ask({ ...question, path: `${path}/content` })
     if (file.kind !== 'file') throw new Error(`The engine answered ${file.status} instead of the video.`)
-    const kept = await this.upstream.keep(jobId, file)
-    // Our copy is on disk, so the server's is not needed.
-    await this.upstream.ask({ ...question, method: 'DELETE' }).catch(() => undefined)
-    return kept
+    return this.upstream.keep(jobId, file)
+  }
+
+  protected override discard({ signal }: VideoCall, state: EngineState): Promise<unknown> {
+    return this.upstream.ask({ method: 'DELETE', path: pathOf(state), timeoutMs: jobQuestionMs, signal })
   }
 }
+
+const pathOf = ({ videoId }: EngineState): string => `/videos/${encodeURIComponent(String(videoId))}`
 
 /** OpenAI's own members. An image is sent as a file in the form, never as an address. */
 function formOf({ request, engineModel }: VideoCall): FormData {

@@ -122,8 +122,11 @@ export type EngineState = Record<string, unknown>
 /** The state of a job's work at its engine. */
 export type JobProgress =
   | { state: 'running'; engineState: EngineState }
-  /** The complete file is at `path`; the caller takes ownership of it. */
-  | { state: 'completed'; path: string; mimeType: string }
+  /**
+   * The complete file is at `path`; the caller takes ownership of it. `release` lets the engine delete its own copy: call
+   * it once the file is stored. It never rejects.
+   */
+  | { state: 'completed'; path: string; mimeType: string; release?: () => Promise<void> }
   | { state: 'failed'; reason: string; contentPolicy?: boolean }
 
 /** An engine whose work outlives a call. */

@@ -219,15 +219,18 @@ export class ServiceVideo extends UpstreamJobs<VideoCall> implements VideoEngine
   }
 
   protected override async look({ engineModel, jobId, signal }: VideoCall, state: EngineState): Promise<JobProgress> {
-    const body = { model: engineModel, queue_id: state.queueId }
-    const question = { method: 'POST', timeoutMs: jobQuestionMs, signal } as const
-    const answer = await this.upstream.ask({ ...question, path: '/video/retrieve', body })
+    const answer = await this.#ask('/video/retrieve', { engineModel, signal }, state)
     const file = await this.#fileOf(answer, state, signal)
-    if (!file) return verdictOf(answer, state)
-    const kept = await this.upstream.keep(jobId, file)
-    // Our copy is on disk; the other service's expires by itself if this request fails.
-    await this.upstream.ask({ ...question, path: '/video/complete', body }).catch(() => undefined)
-    return kept
+    return file ? this.upstream.keep(jobId, file) : verdictOf(answer, state)
+  }
+
+  protected override discard(call: VideoCall, state: EngineState): Promise<unknown> {
+    return this.#ask('/video/complete', call, state)
+  }
+
+  #ask(path: string, { engineModel, signal }: Pick<VideoCall, 'engineModel' | 'signal'>, { queueId }: EngineState) {
+    const body = { model: engineModel, queue_id: queueId }
+    return this.upstream.ask({ method: 'POST', path, body, timeoutMs: jobQuestionMs, signal })
   }
 
   async #fileOf(answer: JobAnswer, { downloadUrl }: EngineState, signal: AbortSignal) {

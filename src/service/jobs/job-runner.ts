@@ -126,7 +126,10 @@ export class JobRunner {
     if (left) return this.#finish(job, left)
     for (let waitMs = pollFirstMs; ; waitMs = Math.min(waitMs * pollGrowth, pollMostMs)) {
       const progress = await this.#look(job)
-      if (progress.state === 'completed') return this.#finish(job, await this.#taken(job, progress))
+      if (progress.state === 'completed') {
+        await this.#finish(job, await this.#taken(job, progress))
+        return progress.release?.()
+      }
       if (progress.state === 'failed') {
         return this.#fail(job, progress)
       }
