@@ -118,8 +118,8 @@ export class BucketMediaStore implements MediaStore {
     return note
   }
 
-  async find(name: string): Promise<StoredMedia | null> {
-    const found = await this.#bucket.head(this.#keyOf(name))
+  async find(name: string, signal?: AbortSignal): Promise<StoredMedia | null> {
+    const found = await this.#bucket.head(this.#keyOf(name), signal)
     return found && { bytes: found.bytes }
   }
 

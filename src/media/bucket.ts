@@ -76,8 +76,8 @@ export class Bucket {
   }
 
   /** Null if the object does not exist. */
-  async head(key: string): Promise<{ bytes: number; etag: string } | null> {
-    const response = await this.ask({ method: 'HEAD', key, fine: [404] })
+  async head(key: string, signal?: AbortSignal): Promise<{ bytes: number; etag: string } | null> {
+    const response = await this.ask({ method: 'HEAD', key, fine: [404], ...(signal ? { signal } : {}) })
     if (response.status === 404) return null
     return { bytes: Number(response.headers.get('content-length')), etag: response.headers.get('etag') ?? '' }
   }

@@ -10,7 +10,7 @@ export interface MediaStore {
   /** Stores a file completely or not at all. The same name replaces the earlier file. */
   take(path: string, name: string, upload?: Upload): Promise<StoredMedia>
   /** Null if the name does not exist; rejects if that cannot be found out. */
-  find(name: string): Promise<StoredMedia | null>
+  find(name: string, signal?: AbortSignal): Promise<StoredMedia | null>
   /** Reads a file, or part of it. Nothing is opened before the first read. */
   read(name: string, part?: ReadPart): AsyncIterable<Uint8Array>
   /** Succeeds if the file does not exist. */

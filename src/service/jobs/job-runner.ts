@@ -122,7 +122,7 @@ export class JobRunner {
   async #untilVerdict(job: LeasedJob): Promise<void> {
     const { signal } = this.#stopping
     // A bucket may take longer than a lease, and another process would then start the job too.
-    const left = await this.#leased(job, signal => boundedWait(this.#stored(job), { signal }))
+    const left = await this.#leased(job, signal => boundedWait(this.#stored(job, signal), { signal }))
     if (left) return this.#finish(job, left)
     for (let waitMs = pollFirstMs; ; waitMs = Math.min(waitMs * pollGrowth, pollMostMs)) {
       const progress = await this.#look(job)
@@ -139,13 +139,14 @@ export class JobRunner {
   }
 
   /** A file that a process stored before it was killed. Its engine may no longer have it. */
-  async #stored(job: LeasedJob): Promise<Stored | null> {
+  async #stored(job: LeasedJob, signal: AbortSignal): Promise<Stored | null> {
     try {
       for (const { name, mimeType } of mediaNames(job.id)) {
-        const stored = await this.#options.media.find(name)
+        const stored = await this.#options.media.find(name, signal)
         if (stored) return { name, mimeType, bytes: stored.bytes }
       }
     } catch (error) {
+      signal.throwIfAborted()
       // It is unknown whether the file exists. The customer waits for it no longer than for an engine.
       if (!(await this.#isTooOld(job))) throw error
     }
