@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import { TokenUsage } from '#contract/operations/chat.ts'
 import { isObject } from '#contract/wire/json.ts'
 import type { UpstreamAnswer } from '../http/upstream-answer.ts'
@@ -28,6 +29,8 @@ export class EventTooLong extends AnswerTooLarge {
 export class EventReader {
   /** Node's decoder would remove two byte order marks if the first one arrives in parts, so `#read` removes it. */
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  /** Whether the decoder may hold the beginning of a character. */
+  #mayBeWithin = false
   #isAtStart = true
   /** The beginning of an unfinished line. */
   #line = ''
@@ -35,8 +38,17 @@ export class EventReader {
   #afterReturn = false
 
   /** Throws `EventTooLong`. */
-  push(bytes: Uint8Array): string[] {
-    return this.#read(this.#decoder.decode(bytes, { stream: true }))
+  push(bytes: Buffer): string[] {
+    return this.#read(this.#decoded(bytes))
+  }
+
+  /** Most pieces are ASCII, and need no decoder. */
+  #decoded(bytes: Buffer): string {
+    const isPlain = isAscii(bytes)
+    if (isPlain && !this.#mayBeWithin) return bytes.toString('latin1')
+    // An ASCII character ends whatever the decoder holds.
+    this.#mayBeWithin = !isPlain || (this.#mayBeWithin && bytes.length === 0)
+    return this.#decoder.decode(bytes, { stream: true })
   }
 
   /** Returns a last event without a blank line after it, which some servers omit. */
@@ -52,6 +64,7 @@ export class EventReader {
     let at = (this.#afterReturn && text[0] === '\n') || (this.#isAtStart && text[0] === byteOrderMark) ? 1 : 0
     this.#afterReturn = false
     this.#isAtStart = false
+    const endOfLine = text.includes('\r') ? endOfAnyLine : endOfPlainLine
     for (;;) {
       const end = endOfLine(text, at)
       if (end < 0) break
@@ -72,10 +85,9 @@ export class EventReader {
       this.#data = null
       return
     }
-    const colon = line.indexOf(':')
-    // A line that begins with a colon is a comment: its field name is empty.
-    if ((colon < 0 ? line : line.slice(0, colon)) !== 'data') return
-    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
+    // Other fields have no meaning here. A line that begins with a colon is a comment.
+    if (!line.startsWith('data:') && line !== 'data') return
+    const value = line.slice(line[5] === ' ' ? 6 : 5)
     this.#data = this.#data === null ? value : bounded(`${this.#data}\n${value}`)
   }
 }
@@ -83,7 +95,10 @@ export class EventReader {
 const byteOrderMark = '\ufeff'
 const lineEnd = /[\r\n]/g
 
-function endOfLine(text: string, from: number): number {
+const endOfPlainLine = (text: string, from: number): number => text.indexOf('\n', from)
+
+/** A line may also end with a carriage return, alone or before the line feed. */
+function endOfAnyLine(text: string, from: number): number {
   lineEnd.lastIndex = from
   return lineEnd.exec(text)?.index ?? -1
 }
@@ -120,7 +135,7 @@ export class EventPieces {
   }
 
   /** Offers the events of a piece until one is not taken; this and later ones are returned by `next`. */
-  #takeAll(bytes: Uint8Array, takeDirectly: (event: string) => boolean): boolean {
+  #takeAll(bytes: Buffer, takeDirectly: (event: string) => boolean): boolean {
     const events = this.#read(bytes)
     const left = events.findIndex(event => !takeDirectly(event))
     if (left < 0) return true
@@ -128,7 +143,7 @@ export class EventPieces {
     return false
   }
 
-  #read(bytes: Uint8Array): string[] {
+  #read(bytes: Buffer): string[] {
     this.#bytes += bytes.length
     if (this.#bytes > streamBytes) throw new AnswerTooLarge('The engine’s stream is too large.')
     return this.#reader.push(bytes)
