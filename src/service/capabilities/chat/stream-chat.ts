@@ -47,7 +47,7 @@ const failedEvent = (error: unknown) => ({
 })
 
 interface Breaking {
-  /** Returns the last event, which reports this error to the reader. Throws the error if the reader cannot be lastEventOf. */
+  /** Returns the last event, which reports this error to the reader. Throws the error if the reader must not be told. */
   lastEventOf(error: unknown): unknown
   /** The end waits for the work behind the events, because only then it is known what is stored for a key. */
   endsWithWork: boolean
