@@ -41,7 +41,8 @@ const sections: readonly Section[] = [
     text: '“Untouched”: the callers and the engine use the same name for the model. “Rewritten”: they use different names, so farebox changes each event. It counts and charges the tokens in both cases.',
     plots: ['CPU per event, µs', 'p50 from engine to caller, ms'],
     rest: [
-      'In alternating rounds of 50 streams × 50 events/s on another machine, [sending chunks at once](decisions/chunks-sent-at-once.md) lowered the CPU per event from 1.49 to 1.21 times that of the bare pipe, and from 0.86 to 0.70 times that of Portkey. A quarter of the remaining CPU time is the write to the caller’s socket. Memory is that of the whole process, measured once for each load, and varies with the moment of V8’s collections: three runs gave 67, 83 and 83 kB per stream, and 156, 266 and 301 kB per stalled reader. An open stream holds 45 kB of objects (17 kB in the bare pipe): headers, the answer’s state, and the parts that cancel it.',
+      'In alternating rounds of 50 streams × 50 events/s on another machine, [sending chunks at once](decisions/chunks-sent-at-once.md) lowered the CPU per event from 1.49 to 1.21 times that of the bare pipe, and from 0.86 to 0.70 times that of Portkey. A quarter of the remaining CPU time is the write to the caller’s socket. An open stream holds 48 kB of objects (19 kB in the bare pipe): headers, the answer’s state, its charge, and the parts that cancel it.',
+      'Memory is that of the whole process, measured once for each load, and varies with the moment of V8’s collections. Most of what the stalled readers cost is room that V8 adds to its heap while 1.6 GB pass through in some seconds: in the same process, 400 more readers took 7 to 25 kB each. With `--max-semi-space-size=8` the first 400 took 147 to 216 kB each instead of 441 to 503, and the bare pipe’s 440 to 577. [Endurance](#endurance) shows what one reader keeps.',
     ],
   },
   {
@@ -65,7 +66,7 @@ const sections: readonly Section[] = [
     text: 'The processes serve one PostgreSQL database, share limits through Valkey, and share one core with both. In the first row they divide the same connections, so each process has smaller batches than a single process. In the second, each has as many connections as a single process; that load is the reason to run more of them.',
     plots: ['CPU per request with database and Valkey, µs'],
     rest: [
-      'The goal is missed only where the processes divide 32 connections. With eight connections each, fewer holds and charges share a commit, a message and a turn of the event loop: per request, the service then takes 2.8 times and the database 2.4 times the CPU of one process.',
+      'With eight connections each, fewer holds and charges share a commit, a message and a turn of the event loop: per request, the service then takes 1.7 times, and the database with Valkey 2.1 times, the CPU of one process. With 32 connections each, four processes took 1.34 times the CPU of one process here, and 0.89 times in a run on another machine; the rounds of a single process differ by a factor of 1.6.',
     ],
   },
   {
@@ -74,7 +75,7 @@ const sections: readonly Section[] = [
     text: 'The same chats with a key, with a new sign-in of a wallet that the service knows, and with the first sign-in of a new wallet. The rows at a fixed rate show the times of requests with a key, while as many requests of the column’s kind run beside them.',
     plots: ['CPU per request, µs'],
     rest: [
-      'A sign-in takes 190 µs of CPU more than a key, and 250 µs if the wallet is new: its message is parsed, its signer recovered and its nonce stored. At 600 requests/s the core is 45 % busy with keys alone and 51 or 53 % busy with wallets beside them, so the other requests wait longer.',
+      'A sign-in takes 130 µs of CPU more than a key, and 250 µs if the wallet is new: its message is parsed, its signer recovered and its nonce stored, and a new wallet gets an account. A run on another machine gave 0.81 and 0.78 times the requests/s of a key, and 1.33 and 1.20 times the p99 of the other requests.',
     ],
   },
   {
