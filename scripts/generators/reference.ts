@@ -31,7 +31,7 @@ interface Exported {
   declared: { source: Source; statement: Node; declaration: Node } | { names: readonly string[]; of: string }
 }
 
-/** Longer declarations, such as the schema of a request, are complete in `openapi.yaml`. */
+/** Longer constants, such as the schema of a request, are complete in `openapi.yaml`. */
 const mostLines = 60
 
 /** A page of `docs/reference` for each entry point of the package, generated from the declarations of its exports. */
@@ -170,9 +170,12 @@ function declaredBy(source: Source, statement: Node, declaration: Node): Exporte
   return list.map(each => ({ name: textOf(each.id), declared: { source, statement, declaration: declaration } }))
 }
 
-/** The text of a documentation comment that ends just before an offset; empty if there is none. */
+/** What is between a declaration and its own comment; a comment with an empty line after it is about the file. */
+const between = /^[^\S\n]*\n?[^\S\n]*$/
+
+/** The text of a declaration's documentation comment, which ends just before an offset; empty if there is none. */
 function commentBefore({ path, text, comments }: Source, offset: number): string {
-  const comment = comments.findLast(each => each.end <= offset && text.slice(each.end, offset).trim() === '')
+  const comment = comments.findLast(each => each.end <= offset && between.test(text.slice(each.end, offset)))
   return comment?.type === 'Block' && comment.value.startsWith('*') ? plain(path, comment.value) : ''
 }
 
@@ -208,12 +211,8 @@ function declarationText(source: Source, declaration: Node, name: string): strin
       const whole = slice(start, end)
       return whole.split('\n').length <= mostLines ? whole : slice(start, (one.id as Node).end)
     }
-    default: {
-      const whole = slice(start, end)
-      return whole.split('\n').length <= mostLines
-        ? whole
-        : `${whole.split('\n').slice(0, mostLines).join('\n')}\n  // …`
-    }
+    default:
+      return slice(start, end)
   }
 }
 

@@ -4,7 +4,6 @@ import { answerListOf } from '../schemas.ts'
 import { defineOperation } from './operation.ts'
 
 /** The canonical source of a caller's limits (brief §4.3, §8.3). */
-
 export const RateLimits = z
   .strictObject({
     data: z.strictObject({

@@ -2,7 +2,6 @@
  * The text that a wallet signs (brief §5.2): EIP-4361 for EVM, the same form for Solana. Parsing is strict: writing a
  * parsed message gives the same bytes.
  */
-
 export interface SignInFields {
   /** Host of the service, with its port if any. */
   domain: string
