@@ -33,7 +33,7 @@ interface Setting {
 
 const intro = [
   'Every setting of `farebox serve`. [Configure](../operations/configure.md) explains how to write, check and reload the file, and [examples/farebox.yaml](../../examples/farebox.yaml) is a file to start from.',
-  'A setting without a default is off until you set it; `required` means that its section needs it.',
+  'If the default is empty, the setting is off until you set it, unless its meaning names a default; `required` means that its section needs it.',
   `Write secrets only as \`\${NAME}\`.`,
 ].join(' ')
 
