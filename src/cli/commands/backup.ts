@@ -16,7 +16,8 @@ or API keys. Restore it with \`farebox restore\`.
 
   --with-secret  also write the service's secret to FILE.secret; without this secret, existing keys
                  and download links stop working after a restore
-  --data DIR     the service's folder (the one in ./farebox.yaml, or .farebox); with DATABASE_URL, backs up that PostgreSQL database
+  --data DIR     the service's folder (the one in ./farebox.yaml, or .farebox); with DATABASE_URL, the backup is of that
+                 PostgreSQL database
   --json         print the paths of the backup and of the secret's copy, and the result of the audit, as one line of JSON`
 
 export const backup: Command = {

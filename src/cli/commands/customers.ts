@@ -51,7 +51,7 @@ log      shows who did what and why, newest first
 
 CUSTOMER can be an id, a name, an e-mail, a wallet or a key id. Days are UTC.
 
-  --search TEXT  part of a name, an e-mail, a note or an id; a whole wallet address or key id
+  --search TEXT  part of a name, an e-mail, a note or an id, or a whole wallet address or key id
   --suspended    only suspended customers
   --sort ORDER   created, name, balance or charged (created)
   --from DAY     from this day on, such as 2026-11-01 (30 days ago)

@@ -19,7 +19,7 @@ it also checks what an assistant needs (with --assistant, only that): its settin
 from this terminal, who pays, each cap and its source, its tools and folders, and whether the service answers, accepts
 the key and agrees on the time. Changes nothing and shows no secrets. Exits with 1 if something is broken.
 
-  --config FILE  the configuration (FAREBOX_CONFIG, or farebox.yaml here)
+  --config FILE  the configuration (FAREBOX_CONFIG, or ./farebox.yaml)
   --data DIR     the service's folder; by default the one in the configuration, or ${defaultDataFolder} beside it
   --assistant    check only what an assistant needs; --data is then the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --passphrase-file FILE, --passphrase-fd N  check that this passphrase unlocks the wallet

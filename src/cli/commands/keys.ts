@@ -35,7 +35,7 @@ CUSTOMER can be an id, a name, an e-mail, a wallet or a key id.
   --label TEXT        what the key is for, shown in lists
   --account CUSTOMER  create another key for this customer, or list only this customer's keys
   --admin             a key that manages its customer's keys over the API and reads the customer's bills
-  --expires DAY       the key works until this UTC day begins, such as 2027-01-31 (it never expires)
+  --expires DAY       the key works until this UTC day begins, such as 2027-01-31 (never)
   --break-keys        drop former secrets that keys still need, or replace a lost secret; those keys stop working
   --data DIR          the service's folder (the one in ./farebox.yaml, or .farebox)
   --json              print JSON

@@ -12,8 +12,8 @@ const usage = `Usage: farebox local fund ADDRESS --usd N [--data DIR] [--json]
 
 fund   sends test USDC to an address, EVM (0x…) or Solana (base58), on the local chains of a running \`farebox up\`. It
        has no value elsewhere
-stake  stakes test tokens for an EVM address; each token gives the wallet 1 USD of credit a day at that service, starting
-       within a minute
+stake  stakes test tokens for an EVM address; each token gives the wallet 1 USD of credit a day at the local service,
+       starting within a minute
 env    prints the settings for the test wallet, for a shell: eval "$(farebox local env)", or in PowerShell:
        farebox local env | Invoke-Expression
 

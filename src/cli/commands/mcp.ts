@@ -34,7 +34,7 @@ FAREBOX_OUTPUT_DIR and the caps. Without a wallet or a key only models_find, est
 wallet_receipts work.
 
   --tools NAMES           tools or sets to serve, separated by commas (FAREBOX_TOOLS): core, wallet, image, video, audio,
-                          web; default is all of these; all adds the rarely used tools
+                          web; \`default\` is all of these, and \`all\` adds the rarely used tools
   --http                  serve over Streamable HTTP on 127.0.0.1 until stopped; the token for clients is in the file
                           \`mcp-token\` in the wallet's folder
   --port N                port for --http (${httpPort}); 0 lets the system choose

@@ -41,7 +41,8 @@ send        sends USDC to an address of yours, on Base or Solana; AMOUNT is USD,
 resolve     records what you found on the chain for a payment whose outcome is unknown
 export      asks for the passphrase and shows the secret keys. Needs a terminal
 passphrase  encrypts the keys with a new passphrase. Needs a terminal
-stop        stops every process that shares the journal: nothing more is signed or sent
+stop        stops every process that shares the wallet's journal (its record of payments): nothing more is signed
+            or sent
 start       lifts the stop, and resumes refills that were paused. Needs a terminal
 move        accepts this journal for the wallet's keys on this machine, even an older copy that was restored. Shows
             the difference first. Needs a terminal
@@ -56,7 +57,7 @@ move        accepts this journal for the wallet's keys on this machine, even an 
   --no-browser            only print the link
   --facilitator URL       with send: who settles the transfer and pays the network fee
   --print                 with send, on Base: print the signed transfer, to submit it from another wallet
-  --refused               list payments that the wallet refused; with --json each has a statement signed by its key
+  --refused               list payments that the wallet refused; with --json, with a signed statement about each
   --json                  print JSON, with amounts as strings of micro-USD
   --csv                   print CSV
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox). \`farebox up\` uses .farebox/agent for its demo,

@@ -143,7 +143,7 @@ export const examples: Readonly<Record<string, readonly (readonly [line: string,
     ['farebox ledger compact --keep-months 12 --dry-run', 'See what compacting would archive'],
     ['farebox ledger reopen', 'Allow paid calls again, if the ledger adds up'],
   ],
-  backup: [['farebox backup /backups/monday.db --with-secret', 'Back up the ledger and the secret of its keys']],
+  backup: [['farebox backup /backups/monday.db --with-secret', 'Back up the ledger and the secret behind its keys']],
   restore: [['farebox restore /backups/monday.db --data restored', 'Restore it into a new folder']],
   local: [
     ['farebox local fund ADDRESS --usd 25', 'Send 25 test USDC to an address'],
