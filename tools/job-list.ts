@@ -11,7 +11,7 @@ export default defineTool({
     'Lists jobs started here, newest first, with saved files. Use it to find a job_id; to wait for a job, use job_wait. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
-    limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default).describe('Newest first.'),
+    limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default).describe('Rows, newest first.'),
   }),
   output: z.object({ jobs: z.array(JobOutput) }),
 

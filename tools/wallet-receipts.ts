@@ -11,7 +11,7 @@ export default defineTool({
     'Lists what the wallet paid and what services charged. Use it to explain a cost. For balances and caps, use wallet_status. Free.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
-    limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default).describe('Newest first.'),
+    limit: z.number().int().min(1).max(listRows.maximum).default(listRows.default).describe('Rows, newest first.'),
   }),
   app: 'spending',
   output: z.object({ receipts: z.array(ReceiptOutput), charges: z.array(z.string()) }),
