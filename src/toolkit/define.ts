@@ -73,7 +73,7 @@ export type FormField = { title?: string; description?: string } & (
   | { type: 'string'; minLength?: number; maxLength?: number; default?: string }
   | { type: 'number' | 'integer'; minimum?: number; maximum?: number; default?: number }
   | { type: 'boolean'; default?: boolean }
-  | { type: 'string'; enum: string[] /** From protocols before 2025-11. */; enumNames?: string[]; default?: string }
+  | { type: 'string'; enum: string[] /** For protocols before 2025-11. */; enumNames?: string[]; default?: string }
   | { type: 'string'; oneOf: NamedChoice[]; default?: string }
   | (Several & { items: { type: 'string'; enum: string[] } })
   | (Several & { items: { anyOf: NamedChoice[] } })

@@ -134,15 +134,15 @@ export interface FileStore {
    * type and size.
    */
   asMediaUrl(source: string, kind: MediaKind): Promise<string>
-  /** Returns a file in an allowed folder for a form. Checks folder, type and size; accepts no address. */
+  /** Returns a file in an allowed folder for a form. Checks folder, type and size; accepts no URL. */
   asFormFile(path: string, kind: MediaKind | 'document'): Promise<FormFile>
-  /** Saves a text that is too long to show in the output folder; `name` describes its source in a word or two. */
+  /** Saves a long text in the output folder instead of showing it; `name` describes its source in a word or two. */
   saveText(text: string, name: string, mimeType?: 'text/plain' | 'application/json'): Promise<SavedFile>
   /** Returns a saved image or video as one small image, or a sentence that says why there is none. Never throws. */
   preview(file: SavedFile, within: Pick<MediaBounds, 'imagePixels' | 'imageBytes'>): Promise<Shown>
   /** Returns a saved recording in full; null if it cannot be read. Never throws. */
   recording(file: SavedFile): Promise<Shown | null>
-  /** Returns the files saved last, newest first. */
+  /** Returns the most recently saved files, newest first. */
   saved(limit: number): Promise<KeptFile[]>
   /**
    * Returns a saved file by its id, or by the `file:` address of a link; null if no such file is recorded. Throws
@@ -195,7 +195,7 @@ export interface WalletView {
   creditSeen: Pick<SeenAmount, 'atMs' | 'unknown'>
   /** The wallet's balances by address; empty without a wallet. */
   onChain: readonly (SeenAmount & { network: string; address: string })[]
-  /** When it was read. */
+  /** When this view was made. */
   atMs: number
   caps: { perPayment: MicroUsd; perCall: MicroUsd; perDay: MicroUsd; total: MicroUsd; askAbove: MicroUsd } | null
   /** Whether the next payment needs approval because it is the first of a wallet that was created in a conversation. */

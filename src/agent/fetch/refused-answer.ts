@@ -8,7 +8,7 @@ import { asTyped, type WalletPlace } from '../words/typed-commands.ts'
 
 export type Fetch = typeof globalThis.fetch
 
-/** On a 402, says why the wallet did not pay. */
+/** On a refused request, says why the wallet did not pay, or why the request was not sent. */
 export const refusalHeader = 'x-farebox-refusal'
 
 /** Why a program's request was not sent. */

@@ -10,7 +10,7 @@ export interface DescribeOptions {
   serverUrl: string
   /** Shape `YYYYMMDD.HHMMSS`. */
   version?: string
-  /** The vendor word of this service's wire (see `vendor.ts`). */
+  /** The vendor word in this service's headers and members (see `vendor.ts`). */
   vendor?: string
 }
 

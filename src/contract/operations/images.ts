@@ -194,7 +194,7 @@ export const UpscaleImageRequest = z
   .meta({ id: 'UpscaleImageRequest' })
 export type UpscaleImageRequest = z.output<typeof UpscaleImageRequest>
 
-/** The model may be named too, for a service that has several. Exactly one of the two images must be given. */
+/** The model may be named too, for a service that has several. Exactly one of `image` and `image_url` must be given. */
 export const BackgroundRemoveImageRequest = z
   .looseObject({
     image: ImageInput.optional(),

@@ -250,7 +250,7 @@ export const retrieveVideo = defineOperation({
   method: 'POST',
   path: '/video/retrieve',
   tag: 'Video',
-  summary: 'Poll a queued video; the finished one is returned as bytes unless it has a download address',
+  summary: 'Poll a queued video; the finished one is returned as bytes unless it has a download URL',
   auth: ['apiKey', 'wallet'],
   charge: 'free',
   limit: 'video.retrieve',

@@ -6,12 +6,12 @@ import { utf8Text } from './json.ts'
 export const UploadedFile = z.file()
 export type UploadedFile = z.output<typeof UploadedFile>
 
-/** For bodies that may also come as a form, in which all values are texts. */
+/** For bodies that may also be forms, in which every value is a string. */
 export const FormBoolean = z.union([z.boolean(), z.enum(['true', 'false']).transform(text => text === 'true')])
 
 const digits = /^-?\d{1,15}(\.\d{1,15})?$/
 
-/** A number of this kind, or its text in a form. */
+/** A number of this kind, or in a form a string of its digits. */
 export const formNumber = (number: z.ZodNumber) =>
   z.union([number, z.string().regex(digits, 'a number').transform(Number).pipe(number)])
 

@@ -8,7 +8,7 @@ export const x402Version = 2
 /** In the token's base units, which are micro-USD. */
 export const smallestTopUpMicroUsd = microUsd(topUpUsd.minimum * 1_000_000)
 
-/** The networks of the published contract's two rails; a local chain replaces the EVM one. */
+/** Base, the EVM network of the published contract; a local chain replaces it. */
 export const evmNetwork = 'eip155:8453'
 export const solanaNetwork = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
 export const usdcOnEvm = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'

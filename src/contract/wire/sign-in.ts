@@ -97,7 +97,7 @@ const StructuredPayload = z.object({
 
 const refused = (code: SignInCode): ReadSignIn => ({ ok: false, code })
 
-/** Parses either shape. The signed text decides: JSON that differs from it is refused by name. Never throws. */
+/** Parses either shape. The signed text decides: if the JSON differs from it, the code says where. Never throws. */
 export function readSignInHeader(header: string): ReadSignIn {
   const json = decodeBase64Json(header)
   if (!json.ok || typeof json.value !== 'object' || json.value === null || Array.isArray(json.value)) {

@@ -18,10 +18,10 @@ export const vendorHeader = (name: string, vendor: string): string =>
 /** The tool call that carries search results (brief §2.8). */
 export const searchDocumentsTool = 'service_web_search_documents'
 
-/** Renames a JSON body for the vendor's wire. Contents that callers and engines wrote are never renamed. */
+/** Renames our members of a JSON body to the vendor's. What callers and engines wrote is never renamed. */
 export const toVendor = (body: unknown, vendor: string): unknown => renameBody(body, vendor)
 
-/** Renames a JSON body from the vendor's wire to our words. */
+/** Renames the vendor's members of a JSON body to ours. */
 export const fromVendor = (body: unknown, vendor: string): unknown => renameBody(body, vendor)
 
 /**

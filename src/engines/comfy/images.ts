@@ -20,7 +20,7 @@ import { ComfyServer, comfyPollMs, comfyRunMs, runWorkflow } from './server.ts'
 import { type Placeholder, randomSeed, Workflow, type WorkflowValues } from './workflow.ts'
 
 export interface ComfyOptions extends UpstreamOptions {
-  /** A workflow as ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. */
+  /** A workflow as ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its strings. */
   workflow: unknown
   /** How often to poll the server while also listening to it. */
   pollMs?: number

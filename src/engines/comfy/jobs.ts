@@ -18,8 +18,8 @@ import { type Placeholder, referencePlaces, type UploadedFile, Workflow, type Wo
 
 export interface ComfyJobsOptions extends JobUpstreamOptions {
   /**
-   * A workflow as ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its texts. It must save the
-   * result.
+   * A workflow as ComfyUI exports it for its API, with placeholders such as `{{prompt}}` in its strings. It must save
+   * the result.
    */
   workflow: unknown
 }

@@ -72,7 +72,7 @@ export interface UploadedFile {
 }
 
 /**
- * A workflow as ComfyUI exports it for its API, with placeholders in its texts. Values replace members and never the
+ * A workflow as ComfyUI exports it for its API, with placeholders in its strings. Values replace members and never the
  * workflow's own text, so that no prompt can become a node.
  */
 export class Workflow {

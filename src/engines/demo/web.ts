@@ -10,7 +10,7 @@ import {
 
 const notice = 'This is a demonstration search: it only finds a few pages about farebox.'
 
-/** A web of a few pages about farebox itself, searched by words; no other address is fetched. */
+/** A web of a few pages about farebox itself, searched by words; no other URL is fetched. */
 export class DemoWeb implements SearchEngine, PageReader {
   async search({ query, limit }: SearchCall): Promise<SearchResult[]> {
     const asked = wordsOf(query)

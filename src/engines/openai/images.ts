@@ -17,7 +17,7 @@ export interface OpenAiImagesOptions extends UpstreamOptions {
   lacksResponseFormat?: boolean
 }
 
-/** Any server with OpenAI's image generation API. An image given as an address is not fetched. */
+/** Any server with OpenAI's image generation API. An image that it returns as a URL is not fetched. */
 export class OpenAiImages implements ImageEngine {
   /** OpenAI's `style` has two values of its own, which are not presets. */
   readonly carries = carriesAllBut<ImageChoice>('style_preset')
@@ -89,7 +89,7 @@ export interface OpenAiEditsOptions extends OpenAiImagesOptions {
 
 const openAiSizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' }
 
-/** Any server with OpenAI's image edit API. An image given as an address is not fetched. */
+/** Any server with OpenAI's image edit API. An image that it returns as a URL is not fetched. */
 export class OpenAiImageEdits implements EditEngine {
   /** A ratio is requested as a size; the form has no resolution. */
   readonly carries: Carries<EditChoice> = (field, value) =>

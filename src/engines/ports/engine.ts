@@ -92,7 +92,7 @@ export interface SearchEngine {
 export interface PageCall {
   /** As a caller wrote it. */
   url: string
-  /** Fetches callers' addresses: public ones, and hosts that the operator lists. */
+  /** Fetches callers' URLs: public ones, and those of hosts that the operator lists. */
   fetcher?: Fetcher
   /** Counts bytes that the reader fetches by other means. */
   count?: (bytes: number) => void
@@ -118,7 +118,8 @@ export interface DocumentCall {
 
 export interface DocumentReader {
   /**
-   * Returns its text. Throws `DocumentUnread` if it has none, `DocumentMissing` if this reader lacks a package for it.
+   * Returns the document's text. Throws `DocumentUnread` if it has none, `DocumentMissing` if a package for it is not
+   * installed.
    */
   read(call: DocumentCall): Promise<string>
 }

@@ -15,7 +15,7 @@ export const cdpFacilitatorUrl = 'https://api.cdp.coinbase.com/platform/v2/x402'
 /** How long a token is valid: the most that CDP accepts. A new one is signed for each request. */
 const tokenSeconds = 120
 
-/** Returns the headers for a facilitator of CDP: each token names one method, host and path. Throws for an unusable key. */
+/** Returns the headers for CDP's facilitator: each token names one method, host and path. Throws for an unusable key. */
 export function cdpHeaders({ apiKeyId, apiKeySecret }: CdpKey, clock: Clock = systemClock): FacilitatorHeaders {
   const key = readCdpSecret(apiKeySecret)
   if (!key) throw new Error(cdpSecretNeeded)

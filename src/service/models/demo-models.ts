@@ -50,7 +50,7 @@ const demo = (id: string, createdAt = mediaAtSeconds) => ({
   ...{ id, createdAt, privacy: 'private' as const, traits: ['default'], engineName: 'demo', engineModel: id },
 })
 
-/** The models of a service without engines of its own; the text of each says that it is a demonstration. */
+/** The models of a service without engines of its own; the description of each says that it is a demonstration. */
 export function demoModels({ chat, embeddings, images, imageEdits, video, music }: DemoEngines): Model[] {
   const worker = demoImageWorker()
   return [

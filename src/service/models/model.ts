@@ -123,7 +123,7 @@ export interface VideoModel extends AnyModel {
   consent: ConsentPolicy | null
   /**
    * `inline`: the retrieve operation sends the file. `download_url`: the answer to a queue request contains a signed
-   * address (brief §2.7).
+   * URL (brief §2.7).
    */
   delivery: 'inline' | 'download_url'
   engine: VideoEngine
@@ -260,7 +260,7 @@ export interface MusicModel extends AnyModel {
   hasLanguageCode: boolean
   /** Absent if it cannot be chosen. */
   speed?: { least: number; most: number; default: number }
-  /** Formats of its files; the first is the usual one. */
+  /** Formats of its files; the first is the default. */
   formats: readonly ('mp3' | 'wav' | 'flac')[]
   price: { per: 'generation' | 'second' | 'thousand-characters'; microUsd: MicroUsd }
   engine: MusicEngine

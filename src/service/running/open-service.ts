@@ -33,8 +33,8 @@ export interface ServiceOptions {
    */
   database?: string
   /**
-   * Hash keys and sign links, at least 32 random bytes each. The current secret comes first, then former ones while it
-   * is being replaced.
+   * Secrets that hash API keys and sign links, at least 32 random bytes each: first the current one, then former ones
+   * while it is being replaced.
    */
   secrets: readonly [string, ...string[]]
   models: readonly Model[]
@@ -75,7 +75,10 @@ export interface ServiceOptions {
   limits?: LimitSettings
   /** `redis://…` of a Valkey or Redis server, through which the processes of a service share limits and blocks. */
   valkey?: string
-  /** Shows and lifts blocks for operators, given those of this process; only these by default. */
+  /**
+   * Returns the blocks that operators see and lift, such as those of all workers, given those of this process; by default
+   * only these.
+   */
   joinBlocks?: (own: OperatedBlocks) => OperatedBlocks
   /** Opens the loopback API for operators' commands, for requests with this token. */
   adminToken?: string
@@ -115,8 +118,8 @@ export interface OpenService {
    */
   reload(changed: { models: readonly Model[]; systemPrompt?: string; plan?: PlanName; limits?: LimitSettings }): void
   /**
-   * Returns the handler for operators at these addresses, of which links use the first. It needs a listener of its own,
-   * separate from the API.
+   * Returns the request handler of the operators' console at these origins; links use the first. It needs a listener of
+   * its own, separate from the API.
    */
   openConsole(
     origins: readonly [string, ...string[]],

@@ -33,7 +33,7 @@ export interface Policy {
 export interface PolicySettings {
   /** Any URL of the service; its origin is pinned. */
   serviceUrl: string
-  /** USD as decimal text; absent ones have the defaults. */
+  /** Amounts of USD as decimal strings; the defaults apply to absent ones. */
   maxPaymentUsd?: string | undefined
   maxDayUsd?: string | undefined
   maxTotalUsd?: string | undefined

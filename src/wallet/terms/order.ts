@@ -49,7 +49,7 @@ export interface Order extends Offer {
   purpose: string
 }
 
-/** A token on a chain that can pay; its unit is a micro-USD (six decimals), whatever an offer says. */
+/** A token on a chain, as a way to pay. Its unit is a micro-USD (six decimals), whatever an offer says. */
 export interface Rail {
   /** CAIP-2. */
   network: string

@@ -13,7 +13,7 @@ const options = {
   baseUrl: HttpUrl,
   /** For a server behind a proxy that requires one. */
   apiKey: z.string().optional(),
-  /** The file that ComfyUI exports for its API, with placeholders such as `{{prompt}}` in its texts. */
+  /** The file that ComfyUI exports for its API, with placeholders such as `{{prompt}}` in its strings. */
   workflow: z.string().min(1),
 }
 
