@@ -38,7 +38,7 @@ export const meanings: Readonly<Record<string, Meaning>> = {
     'The current secret, then former ones; by default `FAREBOX_SECRET`, or the one in the folder.',
   ],
   vendor: [
-    'lower-case letters and digits',
+    '2 to 32 lower-case letters and digits, beginning with a letter',
     'The word in the names of headers and members, such as `x-service-version`; `service` by default.',
   ],
   plan: 'The plan, which sets the callers’ limits.',

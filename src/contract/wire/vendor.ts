@@ -7,7 +7,7 @@ import { isObject } from './json.ts'
  */
 export const defaultVendor = 'service'
 
-const vendorPattern = /^[a-z][a-z0-9]{1,31}$/
+export const vendorPattern = /^[a-z][a-z0-9]{1,31}$/
 
 export const isVendor = (word: string): boolean => vendorPattern.test(word)
 

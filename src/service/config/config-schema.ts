@@ -20,6 +20,7 @@ import {
   Text,
   TrustedNetworks,
   tokensPerMinute,
+  Vendor,
 } from './config-values.ts'
 import { openAiOptions } from './engines/openai.ts'
 import { MediaConfig } from './media-config.ts'
@@ -251,10 +252,7 @@ export const ConfigFile = z.strictObject({
     .optional(),
   /** The current one first. By default FAREBOX_SECRET, or the folder's. */
   secrets: z.tuple([Secret], Secret).optional(),
-  vendor: z
-    .string()
-    .regex(/^[a-z][a-z0-9]{0,30}$/, 'lower-case letters and digits')
-    .optional(),
+  vendor: Vendor.optional(),
   plan: z.enum(['default', 'partner']).default('default'),
   limits: LimitConfig.optional(),
   systemPrompt: Text.default(''),

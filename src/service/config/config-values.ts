@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { readNetwork } from '#access/identity/trusted-proxies.ts'
 import { parseUsd, pricePerMillion } from '#contract/money.ts'
 import { dayMs } from '#contract/time.ts'
+import { vendorPattern } from '#contract/wire/vendor.ts'
 
 /** Largest file; a configuration of a thousand models with all their texts stays below it. */
 export const configBytes = 4 * 1024 * 1024
@@ -48,6 +49,9 @@ const trustedProxyCount = 1_000
 /** Types of values in a configuration. */
 
 export const Text = z.string().max(textCharacters)
+
+/** The word in the names of headers and members. An agent and another service accept the same words. */
+export const Vendor = z.string().regex(vendorPattern, '2 to 32 lower-case letters and digits, beginning with a letter')
 
 /** An amount as written in the file, never as a float: `0.15` keeps its digits. */
 const decimal = <Value>(read: (text: string) => Value | null, example: string) =>

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isVendor } from '#contract/wire/vendor.ts'
 import type { JobUpstreamOptions, UpstreamOptions } from '#engines/http/upstream-options.ts'
 import { OpenAiSpeech, OpenAiTranscription } from '#engines/openai/audio.ts'
 import { OpenAiChat, ownMembers } from '#engines/openai/chat.ts'
@@ -15,7 +14,7 @@ import {
   ServiceTranscription,
   ServiceVideo,
 } from '#engines/service/service-engines.ts'
-import { HttpUrl, Milliseconds } from '../config-values.ts'
+import { HttpUrl, Milliseconds, Vendor } from '../config-values.ts'
 import { defineEngineKind, type EngineSurroundings, keptByOptions } from '../define-kind.ts'
 
 /** Members of a request that an operator may set. */
@@ -170,7 +169,7 @@ export const serviceKind = defineEngineKind({
     timeouts: openAiOptions.timeouts,
     passMembers: openAiOptions.passMembers,
     /** The vendor word in its headers and members. */
-    vendor: z.string().refine(isVendor, 'Must be lower-case letters and digits').optional(),
+    vendor: Vendor.optional(),
     /** Whether it recognizes a repeated request by its `Idempotency-Key`, as farebox does. */
     takesKeys: z.boolean().optional(),
   },
