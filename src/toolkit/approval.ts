@@ -46,7 +46,7 @@ export interface SpendRequest extends RequestDetails {
   kind: 'spend'
   /** What the call buys, in our words. */
   what: string
-  /** Null if the price of the call is unknown beforehand. */
+  /** Null if the price of the call is unknown in advance. */
   amountMicroUsd: MicroUsd | null
   /** Why the user must decide, as a sentence: above the threshold, not priced, more than a 402 allows. */
   because: string

@@ -252,7 +252,7 @@ export interface ChargeReceipt {
 export interface Estimate {
   /** What the call buys, in our words. */
   what: string
-  /** Null if the maximum cost is unknown beforehand. */
+  /** Null if the maximum cost is unknown in advance. */
   mostMicroUsd: MicroUsd | null
   /** Whether the user has to approve it, or the wallet's rules refuse it. */
   approval: 'not_needed' | 'needed' | 'refused'

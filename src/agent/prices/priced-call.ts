@@ -6,7 +6,7 @@ import type { ModelRecords } from './model-records.ts'
 export interface PricedCall {
   /** What the call buys, in our words. */
   what: string
-  /** Its cost or maximum cost; null if that is unknown beforehand. */
+  /** Its cost or maximum cost; null if that is unknown in advance. */
   amountMicroUsd: MicroUsd | null
 }
 

@@ -55,7 +55,7 @@ export interface AgentOptions
   /** Decides requests for approval. Without it, a call that needs approval throws `ApprovalRequired`. */
   onApproval?: AskUser | undefined
   /**
-   * `allow` lets `fetch` make calls whose price is unknown beforehand, limited by the caps on payments; `ask` by
+   * `allow` lets `fetch` make calls whose price is unknown in advance, limited by the caps on payments; `ask` by
    * default.
    */
   unpricedCalls?: UnpricedCalls | undefined

@@ -20,7 +20,7 @@ export interface AskedAbout {
   files: readonly AskedFile[]
   /** How many more files there are than the named ones. */
   moreFiles: number
-  /** Its maximum cost; null if unknown beforehand. */
+  /** Its maximum cost; null if unknown in advance. */
   mostMicroUsd: MicroUsd | null
 }
 

@@ -14,7 +14,7 @@ export type ApprovalFacts =
       docsUrl: string
       faceMediaRoles: readonly string[]
     }
-  /** `amountMicroUsd` is null if the price of the call is unknown beforehand. */
+  /** `amountMicroUsd` is null if the price of the call is unknown in advance. */
   | { kind: 'spend'; what: string; amountMicroUsd: MicroUsd | null; because: string }
   | { kind: 'payee'; origin: string; network: string; asset: string; payTo: string; amountMicroUsd: MicroUsd }
 
