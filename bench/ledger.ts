@@ -47,7 +47,7 @@ async function onSqlite(): Promise<Line[]> {
 
 async function onPostgres(): Promise<Line[]> {
   if (!findPostgres()) {
-    tell('PostgreSQL: skipped, because this machine has no server of it.')
+    tell('PostgreSQL: skipped, because it is not installed here.')
     return []
   }
   const cluster = await Cluster.start()

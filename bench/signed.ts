@@ -94,7 +94,7 @@ function credentialsOf(keys: readonly string[]): NextCredentials {
     })
     return () => {
       const header = headers[place++]
-      if (header === undefined) throw new Error('The sign-ins that were made ready are used up; raise mostPerSecond.')
+      if (header === undefined) throw new Error('All prepared sign-ins are used up; raise mostPerSecond.')
       return { 'sign-in-with-x': header }
     }
   }

@@ -99,7 +99,7 @@ export async function finish(
   const kept = { machine, figures: figures.map(rounded), goals } satisfies Result
   mkdirSync(new URL('.', fileOf(name)), { recursive: true })
   writeFileSync(fileOf(name), `${JSON.stringify(kept, null, 1)}\n`)
-  process.stdout.write(`Kept in docs/performance/${name}.json; npm run generate prints the page.\n`)
+  process.stdout.write(`Saved in docs/performance/${name}.json. Run npm run generate to update the page.\n`)
 }
 
 const rounded = (figure: Figure): Figure => ({

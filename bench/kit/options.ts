@@ -14,8 +14,8 @@ export interface BenchOptions {
 }
 
 const usage = `Options of a benchmark:
-  --short          a few seconds, to see that it works; keeps nothing
-  --product DIR    measure the package that lies here, instead of building one
+  --short          run for a few seconds to see that it works, and keep no figures
+  --product DIR    measure the package in this folder, instead of building one
   --profile DIR    write CPU profiles of farebox to this folder, and keep no figures (bench:proxy at 32 connections,
                    bench:stream at 100 streams)
   --entries N,N    ledger entries to measure with (bench:growth)

@@ -81,7 +81,7 @@ const sections: readonly Section[] = [
   {
     name: 'operator',
     title: 'Operators',
-    text: 'One service for each store, with 1,000 customers, a million entries of 30 days, and 10 top-ups and 10 jobs of each customer. Each row is a query of the console or of `farebox usage`, sent 50 times over HTTP with different parameters. Then chats at a fixed rate are measured with and without an operator who opens a page every 0.2 s.',
+    text: 'One service for each store, with 1,000 customers, a million entries over 30 days, and 10 top-ups and 10 jobs per customer. Each row is a query of the console or of `farebox usage`, sent 50 times over HTTP with different parameters. Then chats at a fixed rate are measured with and without an operator who opens a page every 0.2 s.',
     rest: [
       'The slowest queries on PostgreSQL add up 30 days of daily sums. A query occupies at most one database process. The service and the database share one core here, so a chat waits while either of them adds up sums.',
     ],

@@ -164,7 +164,7 @@ export async function bytesPerRequest(
   server.signal('SIGUSR2')
   const file = join(folder, `${pid}.json`)
   for (let waited = 0; !existsSync(file); waited += startMs) {
-    if (waited > allocationsMs) throw new Error(`${server.name} did not say what it allocated.`)
+    if (waited > allocationsMs) throw new Error(`${server.name} did not report what it allocated.`)
     await sleep(startMs)
   }
   const { bytes } = JSON.parse(await readFile(file, 'utf8'))

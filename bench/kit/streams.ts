@@ -70,7 +70,7 @@ export async function runStreams(
     upstream.endStreams()
     await within(Promise.all(ends), endMs, `${side.name} did not end its streams within ${endMs} ms.`)
     if (failures.length) process.stderr.write(`${side.name} broke ${failures.length} streams: ${failures[0]}\n`)
-    if (latenciesMs.length === 0) throw new Error(`${side.name} passed on no event. ${failures[0] ?? ''}`)
+    if (latenciesMs.length === 0) throw new Error(`${side.name} forwarded no event. ${failures[0] ?? ''}`)
     return {
       broken: failures.length,
       eventsPerSecond: latenciesMs.length / seconds,
