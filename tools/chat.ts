@@ -21,7 +21,7 @@ const serviceParameters = z.strictObject({
   enable_web_scraping: options.enable_web_scraping.describe('Reads URLs in the prompt; costs extra.'),
   enable_x_search: options.enable_x_search.describe('Searches X; costs extra.'),
   enable_web_citations: options.enable_web_citations.describe('Cites sources by ref, as [REF]0[/REF].'),
-  return_search_results_as_documents: options.return_search_results_as_documents.describe('Lists what was found.'),
+  return_search_results_as_documents: options.return_search_results_as_documents.describe('Lists the search results.'),
   include_service_system_prompt: options.include_service_system_prompt.describe("Adds the service's own prompt."),
 })
 
@@ -56,7 +56,7 @@ export default defineTool({
     service_parameters: serviceParameters
       .optional()
       .describe('Web search, characters and other options of the service.'),
-    prompt_cache_key: z.string().optional().describe('The same key for calls that start the same.'),
+    prompt_cache_key: z.string().optional().describe('Use the same key for prompts that begin alike.'),
     cache: z.boolean().optional().describe('true caches system and history.'),
     max_tokens: z.number().int().min(1).optional().describe('Also limits the cost.'),
     temperature: z.number().min(0).max(2).optional().describe('Higher varies more.'),

@@ -73,7 +73,7 @@ export async function savingPaid<Result>(
   } catch (error) {
     if (signal.aborted) throw error
     throw new ToolFailure({
-      happened: 'The service computed it, but it could not be written to the output folder.',
+      happened: 'The service returned the vectors, but they could not be written to the output folder.',
       charged: paid.chargedMicroUsd ?? 'unknown',
       creditLeftMicroUsd: paid.creditLeftMicroUsd,
       budgetLeftMicroUsd: paid.budgetLeftMicroUsd,

@@ -15,7 +15,7 @@ export default defineTool({
   set: 'audio',
   title: 'Convert text to speech',
   description:
-    'Converts text to speech and saves it. Split longer texts. For music or singing, use music_create. Paid per character.',
+    'Converts text to speech and saves it. Split long texts into several calls. For music or singing, use music_create. Paid per character.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   input: z.strictObject({
     model: z.string().min(1).describe('Of type tts, from models_find.'),

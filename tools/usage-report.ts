@@ -91,7 +91,7 @@ function ofWallet(charges: readonly ChargeReceipt[]) {
     const amount = amountMicroUsd ?? zeroUsd
     return {
       day: isoTime(atMs).slice(0, 10),
-      model: model ?? 'not known',
+      model: model ?? 'unknown',
       amount: kind === 'refund' ? addUsd(-amount) : amount,
     }
   })

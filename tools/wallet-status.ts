@@ -25,7 +25,7 @@ export default defineTool({
     )
     for (const [chain, held] of Object.entries(status.on_chain))
       lines.push(
-        sayAmount(`On ${chain} ${held.address} holds`, held.usdc === null ? null : `${sayUsd(held.usdc)}C`, held),
+        sayAmount(`Balance of ${held.address} on ${chain}`, held.usdc === null ? null : `${sayUsd(held.usdc)}C`, held),
       )
     const { caps_usd: caps, spent_usd: spent } = status
     if (caps && spent) {
