@@ -130,7 +130,7 @@ const approvalOf = data =>
     paragraph(data.next_step ?? ''),
     pageCommand(data) ? paragraph('To decide in a browser instead, run this in a terminal: \\x60' + pageCommand(data) + '\\x60') : null,
     paragraph('This view shows the request and cannot approve it.', 'small'),
-    data.expires_at ? paragraph('Until ' + utc(data.expires_at), 'small') : null,
+    data.expires_at ? paragraph('Open until ' + utc(data.expires_at), 'small') : null,
   )
 
 const failureOf = (data, text) =>

@@ -66,7 +66,7 @@ function misses(model: string, missing: readonly string[], durations: readonly s
       : ''
   const names = missing.map(name => `\`${name}\``).join(' and ')
   return new ToolFailure({
-    happened: `A video of ${untrustedId(model)} needs ${names}; only an upscaler does not.`,
+    happened: `A video by ${untrustedId(model)} needs ${names}; only upscalers do not.`,
     charged: zeroUsd,
     next: `Call again with ${names}.${missing.includes('duration') ? taken : ''}`,
   })
