@@ -71,7 +71,7 @@ function AccountPage(): JSX.Element {
 
 /** While the server has not said who is signed in. */
 function Unread(): JSX.Element {
-  if (problem.value === null) return <p class="quiet">Reading…</p>
+  if (problem.value === null) return <p class="quiet">Loading…</p>
   return (
     <p>
       <button type="button" onClick={() => readMe()}>

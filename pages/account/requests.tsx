@@ -97,13 +97,13 @@ function Details({ of }: { of: RequestView }): JSX.Element {
           </Fact>
         )}
       </dl>
-      <h2>What was used</h2>
+      <h2>Usage</h2>
       <Table
         caption="Lines of the charge"
         columns={lineColumns}
         rows={of.lines}
         keyOf={({ sku }) => sku}
-        empty="Nothing was charged yet."
+        empty="Nothing has been charged yet."
       />
       <ReceiptSection of={of} />
     </>

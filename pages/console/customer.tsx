@@ -207,7 +207,7 @@ function Access({ page: { keys, wallets, limits, acts } }: { page: CustomerPage 
       </ul>
       <h2>Limits hit in the last 30 days</h2>
       <Table caption="Limits" columns={limitColumns} rows={limits} keyOf={limitKey} empty="None." />
-      <h2>What operators did</h2>
+      <h2>Operators’ actions</h2>
       <ActTable acts={acts} />
     </>
   )

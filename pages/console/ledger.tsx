@@ -107,7 +107,7 @@ function Audit(): JSX.Element {
         </button>
         <span role="status">
           {shown &&
-            `${shown.ok ? 'Everything adds up' : 'It does not add up'}: audited ${utcTime(shown.atMs)} in ${(shown.tookMs / 1_000).toFixed(1)} s. Drift: ${usd(shown.driftMicroUsd)}.`}
+            `${shown.ok ? 'Everything adds up' : 'The ledger does not add up'}: audited ${utcTime(shown.atMs)} in ${(shown.tookMs / 1_000).toFixed(1)} s. Drift: ${usd(shown.driftMicroUsd)}.`}
         </span>
       </p>
       <RefusedNote refused={refused.value} />
@@ -128,7 +128,7 @@ function Audit(): JSX.Element {
             columns={[
               { name: 'Finding', show: ({ kind }) => kind },
               { name: 'About', show: ({ subject }) => <code>{subject}</code> },
-              { name: 'What is wrong', show: ({ sentence }) => sentence },
+              { name: 'Problem', show: ({ sentence }) => sentence },
             ]}
             rows={shown.findings}
             keyOf={({ kind, subject, sentence }) => `${kind} ${subject} ${sentence}`}

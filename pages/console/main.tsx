@@ -80,7 +80,7 @@ function ConsolePage(): JSX.Element {
         <SectionHeading title={title} of="farebox console" />
         <RefusedNote refused={read.problem.value} />
         <SlowNote />
-        {!seen && read.problem.value === null && <p class="quiet">Reading…</p>}
+        {!seen && read.problem.value === null && <p class="quiet">Loading…</p>}
         {seen && (Page ? <Page key={path} /> : <a href="/">Overview</a>)}
         <ProveDialog />
         {seen && <footer class="quiet">{seen.publicUrl} · times and days are UTC</footer>}

@@ -38,7 +38,7 @@ function Settings(): JSX.Element {
           columns={[
             { name: 'Line', isNumber: true, show: ({ line, column }) => `${line}:${column}` },
             { name: 'Setting', show: ({ field }) => <code>{field}</code> },
-            { name: 'What is wrong', show: ({ sentence }) => sentence },
+            { name: 'Problem', show: ({ sentence }) => sentence },
           ]}
           rows={faults}
           keyOf={({ line, column, field, sentence }) => `${line}:${column} ${field} ${sentence}`}

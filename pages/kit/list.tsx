@@ -9,7 +9,7 @@ import type { ListPage, Refused } from './wire.ts'
 
 /** Shown until the server answers. */
 export function Waiting({ problem }: { problem: Refused | null }): JSX.Element {
-  return problem ? <RefusedNote refused={problem} /> : <p class="quiet">Reading…</p>
+  return problem ? <RefusedNote refused={problem} /> : <p class="quiet">Loading…</p>
 }
 
 /** The cursors of the pages so far. With another filter, the list begins at the first page. */
