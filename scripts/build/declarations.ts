@@ -91,7 +91,7 @@ function targetOf(way: readonly string[], specifier: string, imports: PackageImp
   if (specifier.startsWith('.')) return posix.join(posix.dirname(path), specifier)
   if (!specifier.startsWith('#')) {
     if (PUBLIC_PACKAGES.test(specifier)) return undefined
-    throw new Error(`${way.join(' → ')} shows a type of ${specifier}: say it in words of our own, or of zod`)
+    throw new Error(`${way.join(' → ')} shows a type of ${specifier}: use one of our own, or of zod`)
   }
   const [room = '', ...rest] = specifier.split('/')
   const target = imports[`${room}/*`]?.replace('*', rest.join('/'))

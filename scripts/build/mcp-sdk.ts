@@ -22,7 +22,7 @@ export function httpApart(): Plugin {
     },
     load: id => (id.endsWith(APART) ? readFile(id.slice(0, -APART.length), 'utf8') : null),
     buildEnd() {
-      if (!isMet) this.error('No file of the HTTP transport imports the SDK: name where they are.')
+      if (!isMet) this.error('No file of the HTTP transport imports the SDK: correct their paths in this plugin.')
     },
   }
 }

@@ -175,7 +175,7 @@ class Graph {
     const holder = this.#chunks.find(({ moduleIds }) =>
       moduleIds.some(id => id.replaceAll('\\', '/').endsWith(`/${path}`)),
     )
-    if (!holder) throw new Error(`No chunk of the bundle holds ${path}: name the files of a start.`)
+    if (!holder) throw new Error(`No chunk of the bundle contains ${path}: correct the list of starts.`)
     return holder
   }
 }
