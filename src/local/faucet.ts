@@ -1,7 +1,7 @@
 import { getAddress, isAddress } from 'viem'
 import type { MicroUsd } from '#contract/money.ts'
 import { decodeBase58 } from '#contract/wire/base58.ts'
-import { chainFolderOf, LocalChainError, solanaFolderOf } from './chain/folder.ts'
+import { chainFolderOf, LocalChainError, solanaFolderOf, whichFolder } from './chain/folder.ts'
 import { findChain, loopbackUrl } from './chain/process.ts'
 import { anvil } from './evm/anvil.ts'
 import { connectChain, mintUsdc, readBalance } from './evm/token.ts'
@@ -32,9 +32,6 @@ export async function fundFromFaucet(request: FaucetRequest): Promise<Funded> {
   )
 }
 
-/** The words that `up` prints once it is serving. */
-const whichFolder = 'use --data with the folder that `farebox up` printed ("Everything is kept in").'
-
 const SOLANA_ADDRESS_BYTES = 32
 
 async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest): Promise<Funded> {
@@ -42,7 +39,7 @@ async function fundOnSolana({ dataDir, address, amountMicroUsd }: FaucetRequest)
   const chain = await findChain(solana, folder)
   if (!chain) {
     throw new LocalChainError(
-      `No local Solana chain is running in ${folder.path}; ${whichFolder} There is one if litesvm is installed.`,
+      `No local Solana chain is running in ${folder.path}; ${whichFolder} \`farebox up\` starts one only if litesvm is installed.`,
     )
   }
   return { address, ...(await mintLocalUsdc(loopbackUrl(chain.port), address, amountMicroUsd)) }

@@ -10,6 +10,9 @@ export class LocalChainError extends Error {
   override readonly name = 'LocalChainError'
 }
 
+/** The words in parentheses are those that `up` prints once it is serving. */
+export const whichFolder = 'use --data with the folder that `farebox up` printed ("Everything is kept in").'
+
 /** The files of a local chain in a data folder. */
 export interface ChainFolder {
   path: string

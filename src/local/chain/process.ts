@@ -120,7 +120,7 @@ async function prepareState(folder: ChainFolder): Promise<SavedState> {
     return 'previous'
   }
   throw new LocalChainError(
-    `The saved local chain ${folder.state} cannot be read; move its data folder away to start again.`,
+    `The saved local chain ${folder.state} cannot be read; move its data folder away to start with a new chain.`,
   )
 }
 

@@ -1,6 +1,6 @@
 import { type Address, getAddress, isAddress } from 'viem'
 import type { MicroUsd } from '#contract/money.ts'
-import { chainFolderOf, LocalChainError, lockChainFolder, makeChainFolder } from '../chain/folder.ts'
+import { chainFolderOf, LocalChainError, lockChainFolder, makeChainFolder, whichFolder } from '../chain/folder.ts'
 import { type ChainOrigin, type ChainProcess, findChain, loopbackUrl, startChain } from '../chain/process.ts'
 import { TOKEN_NAME_CHARACTERS } from '../limits.ts'
 import { usdcCode } from '../token/usdc.generated.ts'
@@ -145,9 +145,7 @@ export async function stakeLocally({ dataDir, address, amount }: StakeRequest): 
   const folder = chainFolderOf(dataDir)
   const chain = await findChain(anvil, folder)
   if (!chain) {
-    throw new LocalChainError(
-      `No local chain is running in ${folder.path}; give the folder of the running \`farebox up\` with --data.`,
-    )
+    throw new LocalChainError(`No local chain is running in ${folder.path}; ${whichFolder}`)
   }
   const client = connectChain(loopbackUrl(chain.port))
   await installStakes(client)

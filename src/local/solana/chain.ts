@@ -80,7 +80,7 @@ export async function mintLocalUsdc(
     return { transaction: signature, balanceMicroUsd: microUsd(BigInt(balance)) }
   } catch (cause) {
     throw new LocalChainError(
-      'The local Solana chain mints at most 1000000000 USD at once, and needs a base58 address; change the values.',
+      'The local Solana chain mints between 0.000001 and 1000000000 USD at a time, to a base58 address; choose an amount in that range, and check the address.',
       { cause },
     )
   }
@@ -131,7 +131,7 @@ export function solanaProblem(
   })
   return isThere
     ? null
-    : `litesvm has no binary for ${platform} on ${architecture} here, so there is no local Solana chain.`
+    : `The binary of litesvm for ${platform} on ${architecture} is not installed, so there is no local Solana chain; run npm install without --omit=optional on a platform that litesvm supports.`
 }
 
 /** The bundled file of that process; the build makes it an entry point of its own. */

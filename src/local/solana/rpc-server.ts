@@ -253,7 +253,7 @@ function commitmentIn({ commitment = 'finalized' }: Config): Commitment {
 const invalid = (what: string) => new NodeError(nodeCodes.invalidParams, `Invalid param: ${what}`)
 
 function textIn(value: unknown): string {
-  if (typeof value !== 'string') throw invalid('a text is missing')
+  if (typeof value !== 'string') throw invalid('expected a string')
   return value
 }
 
@@ -264,19 +264,19 @@ function addressIn(value: unknown): Address {
 }
 
 function listIn(value: unknown, most: number): readonly unknown[] {
-  if (!Array.isArray(value) || value.length > most) throw invalid(`a list of at most ${most}`)
+  if (!Array.isArray(value) || value.length > most) throw invalid(`expected a list of at most ${most}`)
   return value
 }
 
 function wholeNumber(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw invalid('a whole number')
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw invalid('expected a whole number')
   return value
 }
 
 /** Micro-USD as decimal text. */
 function amountIn(value: unknown): bigint {
   const text = textIn(value)
-  if (!/^\d{1,16}$/.test(text) || BigInt(text) > mostMinted) throw invalid(`an amount up to ${mostMinted}`)
+  if (!/^\d{1,16}$/.test(text) || BigInt(text) > mostMinted) throw invalid(`expected an amount up to ${mostMinted}`)
   return BigInt(text)
 }
 
