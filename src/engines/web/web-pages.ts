@@ -62,8 +62,7 @@ export class WebPages implements PageReader {
       if (!text.trim()) throw new PageUnread('has no readable text')
       return { title: '', content: cut(text) }
     }
-    if (!isMarkup.has(file.mimeType))
-      throw new PageUnread('is not a page: its server says that it is neither HTML nor text')
+    if (!isMarkup.has(file.mimeType)) throw new PageUnread('is not a page: its content type is neither HTML nor text')
     const { title, markdown } = await this.#converter.convert({ html: text, url: file.url }, signal)
     return { title, content: cut(markdown) }
   }
