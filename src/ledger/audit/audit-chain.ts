@@ -164,7 +164,11 @@ async function judge(
   if (state === null) {
     notes.add('transfer_without_payment', transaction, `${brought}, and no payment in the ledger matches it.`)
   } else if (!['claimed', 'settling', 'unknown'].includes(state)) {
-    findings.add('transfer_not_credited', transaction, `${brought} for payment ${key}, which is ${state} without it.`)
+    findings.add(
+      'transfer_not_credited',
+      transaction,
+      `${brought} for payment ${key}, but was not credited; the payment is ${state}.`,
+    )
   } else if (isLate) {
     const sentence = `${brought} for payment ${key}, which is still ${state} an hour after the service received it; start the service or see its log.`
     findings.add('transfer_not_credited', transaction, sentence)

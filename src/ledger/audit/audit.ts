@@ -132,14 +132,14 @@ async function checkChargesOnce(reader: AuditReader, findings: Findings): Promis
     HAVING count(*) <> count(DISTINCT line) OR max(line) <> count(*) - 1
       OR count(DISTINCT account) > 1 OR count(DISTINCT ref) > 1 OR count(DISTINCT created_at_ms) > 1`)
   for await (const { request, n } of requests) {
-    const sentence = `Request ${request} has ${n} charged lines that are not one charge of one account.`
+    const sentence = `Request ${request} has ${n} charged lines that do not form one charge of one account.`
     findings.add('charged_twice', `${request}`, sentence)
   }
   const others = reader.rows<{ ref: string; n: bigint }>(
     `SELECT ref, count(*) AS n FROM entry WHERE kind <> 'CHARGE' GROUP BY ref HAVING count(*) > 1`,
   )
   for await (const { ref, n } of others)
-    findings.add('charged_twice', ref, `${ref} was entered ${n} times; it may be entered once.`)
+    findings.add('charged_twice', ref, `${ref} was entered ${n} times; it may be entered only once.`)
 }
 
 interface ChargedLine {
@@ -243,7 +243,7 @@ async function checkClaims(reader: AuditReader, findings: Findings): Promise<voi
     'SELECT request, count(*) AS n FROM claim GROUP BY request HAVING count(*) > 1',
   )
   for await (const { request, n } of shared)
-    findings.add('claim_differs', request, `Request ${request} belongs to ${n} claims; it may belong to one.`)
+    findings.add('claim_differs', request, `Request ${request} belongs to ${n} claims; it may belong to only one.`)
   const rows = reader.rows<{ id: string; answers: bigint }>(`
     SELECT c.id AS id, (SELECT count(*) FROM claim_answer a WHERE a.claim = c.id) AS answers FROM claim c
     WHERE (c.state = 'done') <> EXISTS (SELECT 1 FROM claim_answer a WHERE a.claim = c.id)

@@ -125,5 +125,5 @@ export function settle({ call, index }: UnitPlace, result: Outcome | StoreError)
 const queueFull = (whatIsSlow: string): StoreError =>
   new StoreError(
     'queue_full',
-    `More than ${queuedUnits} units are waiting to be written, so the ${whatIsSlow} cannot keep up; try again later.`,
+    `More than ${queuedUnits} units are waiting to be written, because the ${whatIsSlow} cannot keep up; try again later.`,
   )

@@ -236,7 +236,7 @@ export async function ledgerCreatedAtMs({ read }: Pick<Store, 'read'>): Promise<
     .select(({ fn }) => fn.min('timestamp').as('made'))
     .executeTakeFirstOrThrow()
   const madeAtMs = Date.parse(made)
-  if (Number.isNaN(madeAtMs)) throw new Error(`The ledger does not say when it was created: ${made}.`)
+  if (Number.isNaN(madeAtMs)) throw new Error(`The time at which the ledger was created cannot be read: ${made}.`)
   return madeAtMs
 }
 

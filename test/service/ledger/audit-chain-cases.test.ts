@@ -149,7 +149,12 @@ describe('money that came without a credit', () => {
   const brought = '0xbb brought 5 micro-USD for payment one, which is'
   const late = 'unknown an hour after the service received it; start the service or see its log.'
   const cases: [rule: string, payment: Payment, finding: string | null, note: string | null][] = [
-    ['for a payment that was refused is a finding', { state: 'rejected' }, `${brought} rejected without it.`, null],
+    [
+      'for a payment that was refused is a finding',
+      { state: 'rejected' },
+      '0xbb brought 5 micro-USD for payment one, but was not credited; the payment is rejected.',
+      null,
+    ],
     ['for a payment that is settling is on its way', { state: 'settling' }, null, `${brought} still settling.`],
     ['an hour ago is on its way', { state: 'claimed', atMs: nowMs - hourMs }, null, `${brought} still claimed.`],
     ['longer ago is a finding', { state: 'unknown', atMs: nowMs - hourMs - 1 }, `${brought} still ${late}`, null],

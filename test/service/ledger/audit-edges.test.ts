@@ -78,6 +78,6 @@ test('a request that belongs to two claims is told with how many they are', asyn
   expect(await findings()).toEqual([])
   opened.tamper("UPDATE claim SET request = 'the same'")
   expect(await findings()).toEqual([
-    { kind: 'claim_differs', sentence: 'Request the same belongs to 2 claims; it may belong to one.' },
+    { kind: 'claim_differs', sentence: 'Request the same belongs to 2 claims; it may belong to only one.' },
   ])
 })

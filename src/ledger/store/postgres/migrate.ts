@@ -81,7 +81,7 @@ function whyNot(error: unknown, schema: string, failed: string | undefined): str
     return `its role may not create or change the schema ${schema}; grant it CREATE on the database, or let its owner start the service once`
   }
   return failed
-    ? `migration ${failed} failed and was rolled back; check the cause, or restore a backup`
+    ? `migration ${failed} failed and was rolled back; update farebox, or restore a backup`
     : 'it was written by another release of farebox; use that release, or restore a backup of this one'
 }
 

@@ -61,7 +61,7 @@ function replace(statements: ReturnType<typeof prepareFold>, fold: EntryFold): v
   const { changes } = remove.run(account, firstSeq, lastSeq)
   for (const entry of entries) insert.run(...columns.map(name => entry[name]))
   if (changes !== count || money() !== before)
-    throw new Error('The entries differ from those that their sums were made of.')
+    throw new Error('The entries have changed since their sums were computed.')
   refuse.run()
 }
 

@@ -113,7 +113,7 @@ export async function migrateSqlite(database: DatabaseSync, path: string, steps 
   if (isAwayOfSqlite(error)) throw error
   const failed = results?.find(result => result.status === 'Error')?.migrationName
   const why = failed
-    ? `migration ${failed} failed and was rolled back. Restore a backup or update.`
+    ? `migration ${failed} failed and was rolled back. Update farebox, or restore a backup.`
     : 'it was written by another release of farebox. Use that release, or restore a backup of this one.'
   throw new StoreError('unusable_database', `The database ${path} cannot be used: ${why}`, { cause: error })
 }
