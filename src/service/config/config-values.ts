@@ -124,7 +124,7 @@ export class ConfigRefused extends Error {
   readonly faults: readonly ConfigFault[]
 
   constructor(faults: readonly ConfigFault[]) {
-    super(`${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`)
+    super(`${faults.length} ${faults.length === 1 ? 'error' : 'errors'}`)
     this.faults = faults
   }
 }

@@ -87,7 +87,7 @@ async function openTranscriber(config: TranscriberConfig, log: Log) {
   }
   if (config.engine === 'local') {
     const { Pocketsphinx } = await import('#engines/local/transcription.ts')
-    const onProblem = (problem: string) => log.warn({ upstream: 'transcriber', problem }, 'A program failed.')
+    const onProblem = (problem: string) => log.warn({ upstream: 'transcriber', problem }, 'The transcriber failed.')
     return new AudioTranscriber({ engine: new Pocketsphinx({ onProblem }), engineModel: 'pocketsphinx' })
   }
   const [{ OpenAiTranscription }, { upstreamOf }] = await Promise.all([

@@ -137,8 +137,14 @@ function gaugesOf(registers: Registry[]) {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name: `farebox_${name}`, help, registers, labelNames })
   return {
-    state: gauge('upstream_state', '1 for the state of an upstream.', 'model', 'upstream', 'state'),
-    running: gauge('upstream_running', 'Calls at an upstream.', 'model', 'upstream'),
+    state: gauge(
+      'upstream_state',
+      '1 for the current state of an upstream, 0 for the others.',
+      'model',
+      'upstream',
+      'state',
+    ),
+    running: gauge('upstream_running', 'Calls in flight at an upstream.', 'model', 'upstream'),
     calls: counter('upstream_calls_total', 'Calls sent to an upstream.', 'model', 'upstream'),
     failures: counter(
       'upstream_failures_total',

@@ -73,7 +73,7 @@ ${policies.length > 0 ? policyList(policies) : html``}`,
     return html`<h2>Credentials and credit</h2>
 <p>With an API key: <code>Authorization: Bearer KEY</code>. The operator of this service creates keys with credit.
 With a wallet: <code>SIGN-IN-WITH-X</code>, a signed message; credit is bought with USDC at
-<a href="/docs/topUpX402Balance">POST /x402/top-up</a>. A call without credit gets a 402 that says what is missing.</p>`
+<a href="/docs/topUpX402Balance">POST /x402/top-up</a>. A call without credit gets a 402 that shows what is missing.</p>`
   }
 
   #section(tag: string, description: string): Html {

@@ -105,7 +105,7 @@ function toolsOf({ tools, tool_choice: choice }: ResponsesRequest) {
   if (!choice) return taken.length ? { tools: taken } : {}
   if (typeof choice === 'string') return { tools: taken, tool_choice: choice }
   const name = choice.function?.name ?? choice.name
-  if (!name) throw fieldError(['tool_choice', 'name'], 'Say which function')
+  if (!name) throw fieldError(['tool_choice', 'name'], 'Name the function')
   return { tools: taken, tool_choice: { type: 'function', function: { name } } }
 }
 

@@ -44,18 +44,18 @@ export const localKind = defineEngineKind({
     tts: (_, { keep, log, model, upstream }) =>
       keep(
         'local speech',
-        () => new FliteSpeech({ onProblem: problem => log.warn({ model, upstream, problem }, 'A package failed.') }),
+        () => new FliteSpeech({ onProblem: problem => log.warn({ model, upstream, problem }, 'An upstream failed.') }),
       ),
     asr: (_, { keep, log, model, upstream }) =>
       keep(
         'local hearing',
-        () => new Pocketsphinx({ onProblem: problem => log.warn({ model, upstream, problem }, 'A program failed.') }),
+        () => new Pocketsphinx({ onProblem: problem => log.warn({ model, upstream, problem }, 'An upstream failed.') }),
       ),
     embedding: (_, { keep, log, model, upstream }) =>
       keep(
         'local embeddings',
         () =>
-          new LocalEmbeddings({ onProblem: problem => log.warn({ model, upstream, problem }, 'A package failed.') }),
+          new LocalEmbeddings({ onProblem: problem => log.warn({ model, upstream, problem }, 'An upstream failed.') }),
       ),
   },
 })
@@ -87,7 +87,7 @@ export const ggufKind = defineEngineKind({
             parallel,
             ...(contextTokens === undefined ? {} : { contextTokens }),
             ...(threads === undefined ? {} : { threads }),
-            onProblem: error => log.warn({ model, upstream, problem: String(error) }, 'A GGUF file failed.'),
+            onProblem: error => log.warn({ model, upstream, problem: String(error) }, 'An upstream failed.'),
           }),
       ),
   },
