@@ -116,7 +116,7 @@ const statusWords: Readonly<Record<number, string>> = {
   413: 'The body is too large',
   415: 'The content type is not accepted',
   422: 'The service or the engine does not allow the content, or the Idempotency-Key was used with another request',
-  429: 'Too many requests; x-ratelimit-reset-requests says when to retry',
+  429: 'Too many requests; x-ratelimit-reset-requests shows when to retry',
   500: 'The service failed; retry with exponential backoff',
   503: 'Not available now; retry with exponential backoff',
   504: 'The request took too long',
