@@ -224,7 +224,7 @@ export class RemoteFacilitator<Payment extends SignedPayment> implements Facilit
       case 'our fault':
         throw new SettlementPaused('The facilitator of this service accepts no payments at the moment.', verdict.why)
       default:
-        throw new ChainUnavailable('The facilitator did not say whether the payment is valid.')
+        throw new ChainUnavailable('The facilitator did not report whether the payment is valid.')
     }
   }
 

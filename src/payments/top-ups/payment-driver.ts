@@ -83,7 +83,7 @@ export class PaymentDriver {
       if (seen.state === 'unconfirmed') return this.#awaitDepth(payment, rejected)
       if (seen.state === 'void' && seen.reason) throw refusedPayment(seen.reason)
       if (seen.state === 'open' && reason === 'nonce_used') {
-        throw new ChainUnavailable('The node said that the nonce is used, and then that it is not.')
+        throw new ChainUnavailable('The node reported that the nonce is used, and then that it is not.')
       }
     }
     throw refusedPayment(reason)
