@@ -96,7 +96,7 @@ export function receiptProblem(
   if (claims.kind === 'charge' && lines !== amount + BigInt(claims.written_off_micro_usd))
     return 'The lines of the receipt do not add up to its amount.'
   if (claims.kind === 'charge' && said !== null && amount !== said)
-    return `The receipt is for ${displayUsd(amount)}, but the answer says ${displayUsd(said)}.`
+    return `The receipt is for ${displayUsd(amount)}, but the answer reports ${displayUsd(said)}.`
   if (claims.kind === 'charge' && most !== null && amount > most)
     return `The receipt is for ${displayUsd(amount)}, but the call could cost at most ${displayUsd(most)}.`
   return null

@@ -198,7 +198,7 @@ describe('an invalid receipt is reported and kept, and the answer delivered', ()
       return new Response(JSON.stringify(body), { status: 200, headers: answer.headers })
     }
     const { paid } = await chat('one')
-    expect(paid.receiptProblem).toBe('The receipt is for 0.000035 USD, but the answer says 0.00003 USD.')
+    expect(paid.receiptProblem).toBe('The receipt is for 0.000035 USD, but the answer reports 0.00003 USD.')
     expect(await charges()).toMatchObject([{ state: 'differs', amountMicroUsd: answerMicroUsd }])
   })
 })

@@ -45,7 +45,10 @@ test('the owner says which journal counts, at a terminal', async () => {
   const args = ['move', '--data', second.folder]
   expect(await run(args, null, env)).toMatchObject({ code: 1, stderr: expect.stringContaining('terminal') })
   const asked = await run(args, ['no'], env)
-  expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining('1 signed payment with 5.00 USD counted') })
+  expect(asked).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('1 signed payment (5.00 USD counted against the caps)'),
+  })
   expect(asked.stderr).toContain(`the folder ${second.folder}: 0 signed payments`)
   expect(await second.pay()).toBe('other-journal')
   expect(await run(args, ['yes', passphrase], env)).toMatchObject({ code: 0 })

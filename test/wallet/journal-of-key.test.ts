@@ -138,7 +138,7 @@ test('an old copy of the folder resets no cap: restored again and again, it sign
     const restored = await walletOn(notes, { dataFolder: first.folder }, { maxTotalUsd: '5', cooldownMs: 0 })
     const refusal = await restored.wallet.pay(order(), restored.service.send).catch(error => error)
     expect(refusal).toMatchObject({ rule: 'journal-behind', nextStep: expect.stringContaining('farebox wallet move') })
-    expect(refusal.sentence).toContain('1 signed payment with 5.00 USD counted')
+    expect(refusal.sentence).toContain('1 signed payment (5.00 USD counted against the caps)')
     expect(await restored.wallet.receipts(9)).toEqual([])
     expect(restored.service.received).toEqual([])
     await restored.wallet.close()

@@ -78,8 +78,13 @@ describe('a receipt that is well signed', () => {
       'do not add up to the receipt’s amount',
     ],
     ['lines that are not the amount', { written_off_micro_usd: '0' }, {}, 'do not add up'],
-    ['more than the answer said', {}, { saidMicroUsd: microUsd(34) }, '0.000035 USD, but the answer says 0.000034 USD'],
-    ['less than the answer said', {}, { saidMicroUsd: microUsd(36) }, 'the answer says 0.000036 USD'],
+    [
+      'more than the answer said',
+      {},
+      { saidMicroUsd: microUsd(34) },
+      '0.000035 USD, but the answer reports 0.000034 USD',
+    ],
+    ['less than the answer said', {}, { saidMicroUsd: microUsd(36) }, 'the answer reports 0.000036 USD'],
     ['more than was allowed', {}, { mostMicroUsd: microUsd(34) }, 'could cost at most 0.000034 USD'],
   ])('is flagged: %s', (_rule, said, knew, words) => {
     expect(receiptProblem({ ...claims, ...said }, { ...known, ...knew }, [wallet])).toContain(words)

@@ -148,7 +148,7 @@ function refillsContract(openStore: OpenTestStore): void {
     const seen = { balanceMicroUsd: microUsd(0), agoMs: () => 0 }
     for (let time = 0; time < 3; time++) await wallet.refill(seen, failing, expect.fail)
     expect(asked).toHaveLength(1)
-    expect((await wallet.status()).refill?.note).toBe('The service did not say how to pay it.')
+    expect((await wallet.status()).refill?.note).toBe('The payment options of the service could not be fetched.')
     await store.advance(60_000)
     await see(0)
     expect([settled(), (await wallet.status()).refill?.note]).toEqual([1, null])

@@ -78,7 +78,7 @@ class NoOffers extends Error {}
 
 const faultOf = (error: unknown): string =>
   error instanceof NoOffers
-    ? 'The service did not say how to pay it.'
+    ? 'The payment options of the service could not be fetched.'
     : 'An internal error kept the wallet from paying it.'
 
 /**

@@ -256,7 +256,7 @@ export async function resolvePayment(
   if (end?.kind === 'taken' && !hasLeft)
     throw refusal(
       `The chain has the payment ${id}${end.transaction === null ? '' : ` as ${end.transaction}`}.`,
-      'The money left the wallet: type left.',
+      'So the money has left the wallet. Run the command again and type left.',
     )
   return records.decide(function* (nowMs) {
     const payment = yield* resolvable(id)

@@ -185,7 +185,7 @@ const behind = (held: Note, note: Note): WalletRefusal =>
   )
 
 const figuresOf = ({ count, totalMicroUsd }: JournalMark): string =>
-  `${count} signed payment${count === 1 ? '' : 's'} with ${displayUsd(totalMicroUsd)} counted`
+  `${count} signed payment${count === 1 ? '' : 's'} (${displayUsd(totalMicroUsd)} counted against the caps)`
 
 const placeOf = ({ folder }: Note): string => (folder === null ? 'a PostgreSQL journal' : `the folder ${folder}`)
 

@@ -47,7 +47,7 @@ function beyondCap(policy: Policy, situation: Situation, order: Order, amount: M
   if (order.occasion !== 'asked' && waitMs > 0)
     return refusal(
       'cooldown',
-      'The wallet has just paid, but the service still asks for money.',
+      'The wallet has just paid, but the service still requires payment.',
       `Check the credit; the wallet can pay again in ${Math.ceil(waitMs / 1_000)} s.`,
     )
   return null
@@ -169,7 +169,7 @@ export const stopped: Refusal = refusal(
   'The user can start it with `farebox wallet start`, or by removing the file `stop` from the data folder.',
 )
 
-/** A call that would be charged; `quotedMicroUsd` is null if its price is unknown beforehand. */
+/** A call that would be charged; `quotedMicroUsd` is null if its price is unknown in advance. */
 export interface PlannedCall {
   what: string
   quotedMicroUsd: MicroUsd | null
