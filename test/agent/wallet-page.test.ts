@@ -193,7 +193,7 @@ test('money of this machine needs no passphrase, and the faucet gives some once'
   const { baseUrl } = await service()
   const { offer, status, given } = await serverOn(temporaryFolder(), baseUrl)
   const { press } = await browser((await offer())?.link ?? '')
-  expect((await press({ place: 'local', first: 'allow' })).text).toContain('It has test money')
+  expect((await press({ place: 'local', first: 'allow' })).text).toContain('The wallet has test money')
   await press({ place: 'local', first: 'allow' })
   const { address, pays } = await status()
   expect([pays, given]).toEqual(['wallet', [address]])

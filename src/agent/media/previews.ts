@@ -65,8 +65,7 @@ export class Previews {
     const longer = Math.max(size.width, size.height)
     const isSmall = longer <= within.imagePixels && bytes.byteLength <= within.imageBytes
     if (isSmall && shownTypes.has(type)) return imageOf(bytes, `image/${type}`)
-    if (size.width * size.height > bounds.previewedPixels)
-      return none('The image is too large to make a preview of it here.')
+    if (size.width * size.height > bounds.previewedPixels) return none('The image is too large for a preview.')
     return inFile('image', bytes, path =>
       this.#shrunk({ within, signal, reader: readers[type], path }, most => {
         const scale = Math.min(1, most / longer)

@@ -136,8 +136,8 @@ export function spendingOf(
     const of = charge.kind === 'refund' ? (ofCharges.get(chargeOf(charge)) ?? charge) : charge
     total += amount
     add(spent, utcDay(charge.atMs), amount)
-    byModel.add(of.model ?? 'not known', amount, charge.kind)
-    byTool.add(of.tool ?? 'not by a tool', amount, charge.kind)
+    byModel.add(of.model ?? 'unknown', amount, charge.kind)
+    byTool.add(of.tool ?? 'no tool', amount, charge.kind)
   }
   const confirmed = payments.flatMap(({ state, confirmedAtMs, amountMicroUsd }) =>
     state === 'confirmed' && confirmedAtMs !== null && isInside(confirmedAtMs)

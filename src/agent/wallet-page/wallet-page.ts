@@ -154,7 +154,7 @@ class MakingPage implements BrowserPage {
       () => true,
       () => false,
     )
-    return isFunded ? 'It has test money.' : 'The local chain gave no test money.'
+    return isFunded ? 'The wallet has test money.' : 'The local chain could not send test money.'
   }
 
   async #made(addresses: readonly string[], plan: WalletPlan, notice: string | null): Promise<string> {

@@ -173,7 +173,7 @@ function openStep({
 }
 
 const heldStep = ({ receiptId, amountMicroUsd }: WalletStatus['heldPayments'][number], count: number): string =>
-  `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service says that it was not collected. After checking the chain, the user can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}); with a node in FAREBOX_EVM_RPC_URL the wallet checks its balance before it pays.`
+  `${count === 1 ? 'A payment' : `${count} payments`} that the service refused still count${count === 1 ? 's' : ''} against the caps, because only the service reports that it was not collected. After checking the chain, the user can run \`farebox wallet resolve ${receiptId}\` (${displayUsd(amountMicroUsd)}); with a node in FAREBOX_EVM_RPC_URL the wallet checks its balance before it pays.`
 
 const receiptOf = (payment: Payment): Receipt => ({
   id: payment.id,
@@ -261,7 +261,7 @@ export class Balances {
     if (isLoopback(new URL(client.address.origin).hostname))
       return 'the service is on this machine, and no node is set for its chain'
     return tokenNames === null
-      ? 'the service did not say which token it accepts'
+      ? 'the service did not report which token it accepts'
       : 'the service accepts a different token than the network’s own USDC'
   }
 }
