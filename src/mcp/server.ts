@@ -88,7 +88,7 @@ const intro = 'Tools of a metered inference service, paid from a small wallet wi
 type Only = (...names: string[]) => readonly string[]
 
 const sections = (only: Only): readonly (readonly [title: string, lines: readonly string[]])[] => [
-  ['How to work', work(only)],
+  ['How to use the tools', work(only)],
   ['Files', files(only)],
   ['Money', money(only)],
   ['Approvals', [persons]],
@@ -105,7 +105,7 @@ const work = (only: Only): string[] => [
     only('models_find', 'estimate', 'job_list', 'wallet_status', 'wallet_receipts'),
     names => `Without a wallet or a key only ${names} work.`,
   ),
-  when(only('video_create', 'music_create'), names => `Long work returns a job_id at once: ${names}.`),
+  when(only('video_create', 'music_create'), names => `Long-running tools return a job_id at once: ${names}.`),
   when(
     only('job_wait'),
     name =>

@@ -252,7 +252,7 @@ This form is open for 10 minutes. To approve, tick all three statements. To deny
     expect(result.isError).toBe(true)
     if (era === 'legacy') {
       expect(textOf(result)).toBe(
-        'The client did not ask the user. Nothing was charged. Make the same call again: its result then says what the user can do.',
+        'The client did not ask the user. Nothing was charged. Make the same call again: its result then shows what the user can do.',
       )
       expect(await ask()).toMatchObject({ structuredContent: { status: 'needs_approval', approval_id: 'appr_spend' } })
     }

@@ -49,7 +49,7 @@ export const unaskedResult = (nowMs: number): CallToolResult =>
     {
       happened: 'The client did not ask the user.',
       charged: zeroUsd,
-      next: 'Make the same call again: its result then says what the user can do.',
+      next: 'Make the same call again: its result then shows what the user can do.',
     },
     nowMs,
   )

@@ -151,7 +151,7 @@ function letIn(request: IncomingMessage, response: ServerResponse, isToken: (giv
     return refuse(
       response,
       401,
-      'Send the token of this server as `Authorization: Bearer TOKEN`; the server printed the token’s file when it started.',
+      'Send the token of this server as `Authorization: Bearer TOKEN`; the server printed the path of its token file when it started.',
     )
   }
   return true
