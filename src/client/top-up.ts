@@ -110,4 +110,4 @@ function acceptsOf(body: unknown, headers: Headers): readonly PaymentOption[] | 
 }
 
 const unreadable = (): ClientError =>
-  new ClientError('unreadable', 'The service did not say how to pay for a top-up.', { wasSent: true })
+  new ClientError('unreadable', 'The service returned no payment options for a top-up.', { wasSent: true })
