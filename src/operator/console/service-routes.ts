@@ -225,7 +225,7 @@ async function tryOne({ body, session }: Asked, context: RouteContext): Promise<
   const said = word === null ? sentences[outcome] : `${sentences[outcome]} (${word})`
   if (!made) return { outcome, tookMs, said, made: null }
   if (made.bytes.length > shownBytes)
-    return { outcome, tookMs, said: `${said} What it made is too large to show.`, made: null }
+    return { outcome, tookMs, said: `${said} The result is too large to show.`, made: null }
   return { outcome, tookMs, said, made: { type: made.type, base64: Buffer.from(made.bytes).toString('base64') } }
 }
 

@@ -32,7 +32,7 @@ export class OperatorQueries extends QueryThread<AskedOfOperator> implements Ask
       busy: () =>
         new NotAnswered('Too many operators’ queries are waiting.', 'Try again in a few seconds.', busySeconds),
       late: cause =>
-        new NotAnswered('This takes too long to answer.', 'Ask for fewer days, or for one customer.', lateSeconds, {
+        new NotAnswered('This query takes too long.', 'Ask for fewer days, or for one customer.', lateSeconds, {
           cause,
         }),
       what: 'An operator’s query',
