@@ -142,7 +142,7 @@ function show({ done, lines }: Plan, { path, text }: ConfigFile, io: CommandIo):
 
 async function mayWrite({ isSure, stopped }: Change, io: CommandIo): Promise<boolean> {
   if (isSure) return true
-  if (io.stdin.isTTY) return askYes(io, 'Write this?', stopped)
+  if (io.stdin.isTTY) return askYes(io, 'Write this change?', stopped)
   throw new CliError(
     'This is not a terminal, so nothing was written.',
     'Run it again with `--yes`, or with `--print` to only see the change.',

@@ -133,7 +133,7 @@ export function removeConfig(file: ConfigFile): void {
 function requireUnchanged({ path, text }: ConfigFile): void {
   if (readConfig(path).text === text) return
   throw new CliError(
-    `${path} has changed in the meantime.`,
+    `${path} has changed since it was read.`,
     'Quit the client if it is running, then try again. Nothing was changed.',
   )
 }

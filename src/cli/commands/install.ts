@@ -63,7 +63,8 @@ export const install: Command = {
     const machine = { platform: process.platform, env: io.env }
     const [wanted] = positionals
     if (wanted === undefined) {
-      if (args.some(arg => arg !== '--json')) throw wrongUsage(name, 'The client is missing')
+      if (args.some(arg => arg !== '--json'))
+        throw wrongUsage(name, 'The client is missing; `farebox install` lists the clients')
       return list(machine, values.json, io)
     }
     const client = clientNamed(name, '`farebox install`', wanted)

@@ -26,7 +26,7 @@ const usage = `Usage: farebox ledger balance [ACCOUNT] [--data DIR] [--json]
        farebox ledger compact [--keep-months N] [--archive DIR] [--dry-run] [--data DIR] [--json]
        farebox ledger reopen [--data DIR] [--json]
 
-balance  shows the available credit of each account (posted credit less the holds of running calls), and what is left of
+balance  shows the available credit of each account (posted credit less the holds of running calls), and the rest of
          today's staking credit if some was used
 audit    recomputes the ledger from its rows alone, with separate code, and exits with 1 if anything does not add up; with
          --chain it also compares what was credited with what reached the payee

@@ -14,7 +14,7 @@ const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passp
 
 Serves the OpenAI API on a local address for any client, and pays for its calls from the wallet, within the caps.
 Settings come from the environment, as for \`farebox mcp\`. Clients send FAREBOX_PROXY_TOKEN as their API key; if it is not
-set, each start prints a new token. FAREBOX_UNPRICED_CALLS=allow permits calls whose price is not known beforehand. Agree to
+set, each start prints a new token. FAREBOX_UNPRICED_CALLS=allow permits calls whose price is not known in advance. Agree to
 consent policies with \`farebox wallet approve\`.
 
   --port N                port (${proxyPort}); 0 lets the system choose

@@ -30,7 +30,7 @@ const usage = `Usage: farebox wallet create [--service URL] [--keychain] [--pass
 
 create      creates a key for Base and one for Solana, encrypted with a passphrase, and prints their addresses
 address     prints the addresses, Base first
-status      shows balances, credit at the service, caps and what is left of them, payees, and pending approvals
+status      shows balances, credit at the service, caps and remaining amounts, payees, and pending approvals
 receipts    lists recent payments and their outcomes, and charges with verified receipts
 approve     shows a pending approval and records your decision; also reverses a denial. Needs a terminal
 deny        denies a pending approval. Without ID, both commands take the only pending one

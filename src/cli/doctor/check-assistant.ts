@@ -173,7 +173,7 @@ async function keyAt(baseUrl: string, apiKey: string): Promise<Finding> {
     )
   return note(
     'api key',
-    `The service did not say whether it accepts it (${status}).`,
+    `The service did not report whether it accepts the key (${status}).`,
     'The first call will show whether it does.',
   )
 }

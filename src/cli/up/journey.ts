@@ -176,7 +176,7 @@ class Journey {
     })
     const [paid] = (await this.#payments()).filter(each => !before.some(known => known.id === each.id))
     const how = paid
-      ? `402, so the wallet paid ${sayUsd(paid.amount_usd)} (${short(paid.transaction)}), then the answer`
+      ? `402, so the wallet paid ${sayUsd(paid.amount_usd)} (${short(paid.transaction)}) and got the answer`
       : 'answered from existing credit, so there was no 402'
     return {
       costUsd: usd(answer.data.charged_usd),

@@ -153,7 +153,9 @@ function refillFacts({ refill }: Status): Fact[] {
   const rule = `tops up by ${displayUsd(byMicroUsd)} when the credit is below ${displayUsd(belowMicroUsd)}`
   if (isHalted) {
     const next = 'Check what the service charges, then run `farebox wallet start` to resume them'
-    return [['', `${rule}; refills have stopped: ${lowered(note ?? '')} ${next}`]]
+    return [
+      ['', `${rule}; refills have stopped: ${lowered(note ?? 'the last one did not show up as credit.')} ${next}`],
+    ]
   }
   const again = againAtMs === null ? '' : ` The next one is possible after ${new Date(againAtMs).toISOString()}`
   return [['', note === null ? rule : `${rule}; the last one failed: ${lowered(note)}${again}`]]
