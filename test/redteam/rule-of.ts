@@ -35,7 +35,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/The service refused the payment/, 'payment-rejected'],
   [/still requires more credit/, 'asked-again'],
   [/answered with a redirect/, 'redirect'],
-  [/how to pay for a top-up|an answer that does not match the API/, 'unreadable-offer'],
+  [/no payment options for a top-up|an answer that does not match the API/, 'unreadable-offer'],
   [/in a way that does not match the API|has nothing at this address/, 'no-offer'],
   [/Too many requests/, 'breaker'],
   [/its answer was lost or incomplete/, 'no-answer'],
