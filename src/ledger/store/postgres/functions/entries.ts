@@ -136,12 +136,6 @@ BEGIN
   -- A concurrent fold waits here for this one.
   INSERT INTO compaction AS c VALUES (1, before_time_ms, true)
     ON CONFLICT (one) DO UPDATE SET before_ms = greatest(c.before_ms, before_time_ms), folding = true;
-  -- A refund of one of these calls waits for this lock and then finds no charge, or is found here.
-  PERFORM FROM account a WHERE a.id = of_account FOR NO KEY UPDATE;
-  IF EXISTS (SELECT FROM entry e JOIN entry r ON r.ref = 'refund:' || e.request
-      WHERE e.account = of_account AND e.seq BETWEEN first_seq AND last_seq) THEN
-    RAISE EXCEPTION 'a call was refunded after its entries were read';
-  END IF;
   before := money_of_entries(of_account, first_seq, last_seq);
   -- Only here does the service's own role have this privilege: to every other transaction it never has it.
   GRANT DELETE ON entry TO CURRENT_USER;
