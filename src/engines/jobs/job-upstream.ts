@@ -214,7 +214,7 @@ export abstract class UpstreamJobs<Call extends { jobId: string }> {
   #releasable(progress: JobProgress, call: Call, state: EngineState): JobProgress {
     if (progress.state !== 'completed' || !this.discard) return progress
     const release = async () => {
-      // If this fails, the copy expires by itself.
+      // The job is finished; a copy that stays only takes room at the server.
       await this.discard?.(call, state).catch(() => undefined)
     }
     return { ...progress, release }
