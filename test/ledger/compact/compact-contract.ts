@@ -200,6 +200,20 @@ export function compactContract(name: string, { open, reader }: Place): void {
       expect((await openWorkBefore(opened.store.read, beforeMs)).join()).toMatch(found)
     })
 
+    test('a call that is refunded after its entries were read keeps its charge', async () => {
+      await writeYear(opened.store)
+      const refunding = async (fold: EntryFold) => {
+        if (fold.account === 'ada') await mustCommit(opened.store, refund(oldRequest))
+        await opened.store.foldEntries(fold)
+      }
+      const meanwhile = compactLedger({ ...opened.store, foldEntries: refunding }, beforeMs)
+      await expect(meanwhile).rejects.toMatchObject({ kind: refusedAs })
+      await compactLedger(opened.store, beforeMs)
+      const left = (await entries()).filter(({ request }) => request === oldRequest)
+      expect(left.map(({ kind }) => kind)).toEqual(['CHARGE', 'CHARGE', 'REFUND'])
+      expect(await auditNow()).toMatchObject({ ok: true, findings: [], driftMicroUsd: 0n })
+    })
+
     test('a fold that does not add up is refused, and so is every other way to delete an entry', async () => {
       await writeYear(opened.store)
       const was = await entries()

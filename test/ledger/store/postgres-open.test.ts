@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
 import { describe, expect, test } from 'vitest'
 import { postgresAuditReader } from '#ledger/audit/audit-reader.ts'
 import { namedFromTimes, queuedUnits } from '#ledger/bounds.ts'
 import { databasePlace, openStore } from '#ledger/store/open-store.ts'
 import { connectForWriting } from '#ledger/store/postgres/connection.ts'
+import { migratePostgres, migrations } from '#ledger/store/postgres/migrate.ts'
 import { openPostgresStore } from '#ledger/store/postgres/open.ts'
 import { openingFailure } from '#ledger/store/postgres/opening-failure.ts'
 import { pruneStore } from '#ledger/store/store.ts'
@@ -112,6 +114,17 @@ withPostgres('opening PostgreSQL', cluster => {
       kind: 'unusable_database',
       message: expect.stringContaining('another release'),
     })
+  })
+
+  test('a database of the first release gets the migrations that came later', async () => {
+    const [url, schema] = [cluster().url, cluster().newSchema()]
+    const first = '0001-first-release'
+    await migratePostgres({ url, schema }, undefined, { [first]: migrations[first] as Migration })
+    const foldEntries = `SELECT prosrc FROM pg_proc WHERE proname = 'fold_entries' AND pronamespace = '${schema}'::regnamespace`
+    expect(JSON.stringify(await query(url, foldEntries))).not.toContain('refunded')
+    const store = await openPostgresStore({ url, schema })
+    expect(JSON.stringify(await query(url, foldEntries))).toContain('refunded')
+    await store.close()
   })
 
   test('a role that may not make the tables is told what it lacks', async () => {

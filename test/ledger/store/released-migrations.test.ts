@@ -18,6 +18,7 @@ import { migrations as sqliteMigrations } from '#ledger/store/sqlite/schema/tabl
 /** SHA-256 of all statements of each migration, its first 16 digits. A line is added with a migration, and never changed. */
 const released: Record<string, string> = {
   'postgres/0001-first-release': '95b57bd654a89c72',
+  'postgres/0002-fold-checks-refunds': 'd3e849f01b97c9b8',
   'sqlite/0001-first-release': '8f15c608b5b3e87f',
 }
 

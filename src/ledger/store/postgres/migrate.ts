@@ -12,7 +12,7 @@ import {
 } from './connection.ts'
 import { accountFunctions, recordFunctions } from './functions/accounts.ts'
 import { batchFunctions } from './functions/commit-batch.ts'
-import { entryFunctions, foldFunctions } from './functions/entries.ts'
+import { entryFunctions, foldChecksRefunds, foldFunctions } from './functions/entries.ts'
 import { holdFunctions } from './functions/holds.ts'
 import { operationFunctions, resultTypes } from './functions/operations.ts'
 import { plainUnitFunctions } from './functions/plain-units.ts'
@@ -95,17 +95,17 @@ const poolOf = (client: pg.Client) => ({
 })
 
 /** Tables come before the types that contain their rows, and types before the functions that return them. */
-const statements = [
+const firstRelease = [
   ...[...moneyTables, ...workTables, ...resultTypes],
   ...[...accountFunctions, ...holdFunctions, ...entryFunctions, ...workFunctions, ...recordFunctions],
   ...[...operationFunctions, ...plainUnitFunctions, ...batchFunctions, ...foldFunctions],
 ]
 
-const firstRelease: Migration = {
+const sending = (statements: readonly string[]): Migration => ({
   async up(database: Kysely<unknown>) {
     for (const statement of statements) await sql.raw(statement).execute(database)
   },
-}
+})
 
 /**
  * Applied in the order of their names. A database never applies one twice, so a released migration never changes: the
@@ -113,5 +113,6 @@ const firstRelease: Migration = {
  * releases share a database while one replaces the other, so functions keep accepting what the previous release sends.
  */
 export const migrations: Record<string, Migration> = {
-  '0001-first-release': firstRelease,
+  '0001-first-release': sending(firstRelease),
+  '0002-fold-checks-refunds': sending(foldChecksRefunds),
 }

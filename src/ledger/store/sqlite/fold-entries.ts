@@ -5,6 +5,9 @@ import { prepareExact } from './work.ts'
 /** Folding keeps the amount of each kind between the same two sides, and the balance after the entries. */
 const sumsOfEntries = `SELECT kind, debit, credit, sum(amount) AS amount FROM entry
   WHERE account = ?1 AND seq BETWEEN ?2 AND ?3 GROUP BY 1, 2, 3 HAVING sum(amount) <> 0 ORDER BY 1, 2, 3`
+const refundedSince = `SELECT 1 FROM entry_row AS paid JOIN entry_row AS back ON back.ref = 'refund:' || paid.request
+  WHERE paid.account_number = (SELECT number FROM account_number WHERE account = ?1) AND paid.seq BETWEEN ?2 AND ?3
+  LIMIT 1`
 const balanceAfter = `SELECT posted_after FROM entry WHERE account = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1`
 
 const columns = [
@@ -38,6 +41,7 @@ function prepareFold(database: DatabaseSync) {
       ON CONFLICT DO UPDATE SET before_ms = max(before_ms, ?1), folding = 1`),
     sums: prepareExact(database, sumsOfEntries),
     balance: prepareExact(database, balanceAfter),
+    refunded: prepare(refundedSince),
     remove: prepare(
       'DELETE FROM entry_row WHERE seq BETWEEN ?2 AND ?3 AND account_number = (SELECT number FROM account_number WHERE account = ?1)',
     ),
@@ -49,8 +53,9 @@ function prepareFold(database: DatabaseSync) {
 
 function replace(statements: ReturnType<typeof prepareFold>, fold: EntryFold): void {
   const { account, firstSeq, lastSeq, count, entries, beforeMs } = fold
-  const { allow, sums, balance, remove, insert, refuse } = statements
+  const { allow, sums, balance, refunded, remove, insert, refuse } = statements
   const money = () => JSON.stringify([sums.all(account, firstSeq, lastSeq), balance.get(account, lastSeq)], asText)
+  if (refunded.get(account, firstSeq, lastSeq)) throw new Error('A call was refunded after its entries were read.')
   allow.run(beforeMs)
   const before = money()
   const { changes } = remove.run(account, firstSeq, lastSeq)

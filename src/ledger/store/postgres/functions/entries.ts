@@ -126,7 +126,7 @@ const foldedColumns = [
 
 const foldedNames = foldedColumns.map(column => column.split(' ')[0]).join(', ')
 
-const foldEntries = `CREATE FUNCTION fold_entries(
+const foldEntries = (create: string, check = '') => `${create} FUNCTION fold_entries(
   of_account text, first_seq bigint, last_seq bigint, entries bigint, before_time_ms bigint, sums text
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -135,7 +135,7 @@ DECLARE
 BEGIN
   -- A concurrent fold waits here for this one.
   INSERT INTO compaction AS c VALUES (1, before_time_ms, true)
-    ON CONFLICT (one) DO UPDATE SET before_ms = greatest(c.before_ms, before_time_ms), folding = true;
+    ON CONFLICT (one) DO UPDATE SET before_ms = greatest(c.before_ms, before_time_ms), folding = true;${check}
   before := money_of_entries(of_account, first_seq, last_seq);
   -- Only here does the service's own role have this privilege: to every other transaction it never has it.
   GRANT DELETE ON entry TO CURRENT_USER;
@@ -152,4 +152,15 @@ BEGIN
 END $$`
 
 /** Replaces entries of old months by their sums. */
-export const foldFunctions: readonly string[] = [moneyOfEntries, foldEntries]
+export const foldFunctions: readonly string[] = [moneyOfEntries, foldEntries('CREATE')]
+
+/** A refund of one of these calls waits for the account's lock and then finds no charge, or is found here. */
+const refuseRefunded = `
+  PERFORM FROM account a WHERE a.id = of_account FOR NO KEY UPDATE;
+  IF EXISTS (SELECT FROM entry e JOIN entry r ON r.ref = 'refund:' || e.request
+      WHERE e.account = of_account AND e.seq BETWEEN first_seq AND last_seq) THEN
+    RAISE EXCEPTION 'a call was refunded after its entries were read';
+  END IF;`
+
+/** Since the second migration, a call that is refunded while it is folded keeps its charge. */
+export const foldChecksRefunds: readonly string[] = [foldEntries('CREATE OR REPLACE', refuseRefunded)]
