@@ -1,110 +1,144 @@
 /**
- * Compares the ledger on both stores with bare commits on the same engine and disk, and measures paid requests over
- * HTTP.
+ * Measures the ledger on both stores, beside bare commits and the same rows without rules on the same disk, and then
+ * paid chats over HTTP.
  */
-import { mkdirSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findPostgres } from '../test/needs/find-program.ts'
 import { Cluster } from '../test/postgres/cluster.ts'
-import { isMissed, type Line, report } from './kit/figures.ts'
-import { goals, slowSyncMs } from './ledger/bounds.ts'
-import { type HttpFigures, measureHttp } from './ledger/http.ts'
-import { callerCounts, type LedgerFigures, measureLedger, measureOnSlowDisk } from './ledger/measure.ts'
-import { postgresSide, sqliteSide } from './ledger/sides.ts'
+import { type Figure, finish, inTurn, type Line, median } from './kit/figures.ts'
+import { closedLoop } from './kit/load.ts'
+import { loadCore, pinProcesses, serverCore } from './kit/machine.ts'
+import { MockUpstream } from './kit/mock-upstream.ts'
+import { benchOptions } from './kit/options.ts'
+import { type Installation, withProduct } from './kit/product.ts'
+import { fareboxSide, withSides } from './kit/sides.ts'
+import { callerCounts, type LedgerFigures, measureLedger, measureOnSlowDisk, slowSyncMs } from './ledger/measure.ts'
+import { bareRowUnits, postgresSide, sqliteSide } from './ledger/sides.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'farebox-bench-'))
-try {
-  const lines = [...(await onSqlite()), ...(await onPostgres())]
-  process.stdout.write(`${report(lines)}\n`)
-  process.exitCode = lines.some(isMissed) ? 1 : 0
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
-  process.exitCode = 1
-} finally {
-  await rm(folder, { recursive: true, force: true, maxRetries: 3 })
-}
+const options = benchOptions()
+const phases = options.isShort
+  ? { rounds: 1, phaseMs: 200, warmUpMs: 200 }
+  : { rounds: 5, phaseMs: 1_000, warmUpMs: 1_500 }
+const chats = options.isShort
+  ? { rounds: 1, phaseMs: 300, warmUpMs: 300 }
+  : { rounds: 5, phaseMs: 5_000, warmUpMs: 8_000 }
 
-async function onSqlite(): Promise<Line[]> {
-  tell('SQLite: bare commits and units in turn.')
-  const place = join(folder, 'sqlite')
-  mkdirSync(place)
-  const side = await sqliteSide(place)
-  const figures = await measureLedger(side).finally(() => side.close())
-  tell(`SQLite with ${slowSyncMs} ms added to each sync.`)
-  const slow = await measureOnSlowDisk(folder)
-  if (!slow) tell('Skipped: this needs Linux and a C compiler.')
-  tell('SQLite through HTTP.')
-  const http = await measureHttp(join(folder, 'sqlite-http'))
-  const slowName = `SQLite, ${slowSyncMs} ms more a sync`
-  return [
-    ...ledgerLines('SQLite', figures, goals.manyCallers, goals.oneCaller),
-    ...(slow ? ledgerLines(slowName, slow, goals.manyCallersOnSlowDisk) : []),
-    ...httpLines('SQLite', http),
-  ]
-}
+const metrics = { writes: 'writes/s', chats: 'paid chats/s over HTTP', p50: 'p50, ms', p99: 'p99, ms' } as const
+const sides = { sqlite: 'SQLite', slow: `SQLite, ${slowSyncMs} ms more per sync`, postgres: 'PostgreSQL' } as const
+const loads = {
+  bareCommits: 'commits of one small row',
+  bareRows: `the ledger's rows without rules, ${bareRowUnits} units per commit`,
+  units: (callers: number) => `units, ${callers} caller${callers === 1 ? '' : 's'}`,
+} as const
+const connections = 64
 
-async function onPostgres(): Promise<Line[]> {
-  if (!findPostgres()) {
-    tell('PostgreSQL: skipped, because it is not installed here.')
-    return []
-  }
-  const cluster = await Cluster.start()
+/** A slow disk hides everything but the number of syncs. */
+const usualGoals = { one: 0.35, many: undefined, rows: 0.8 }
+const slowGoals = { one: undefined, many: 20, rows: undefined }
+
+await withProduct(options.product, installation => finish('ledger', options, () => measure(installation)))
+
+async function measure(installation: Installation): Promise<{ figures: Figure[]; goals: Line[] }> {
+  const cluster = findPostgres() ? await Cluster.start() : null
+  if (!cluster) tell('Without PostgreSQL, which is not installed here.')
   try {
-    tell('PostgreSQL: bare commits and units in turn.')
-    const side = await postgresSide(cluster.url)
-    const figures = await measureLedger(side).finally(() => side.close())
-    tell('PostgreSQL through HTTP.')
-    const http = await measureHttp(join(folder, 'postgres-http'), cluster.url)
-    return [...ledgerLines('PostgreSQL', figures, goals.manyCallers, goals.oneCaller), ...httpLines('PostgreSQL', http)]
+    const writes = [...(await measureWrites(installation.folder, cluster))]
+    const overHttp = await measureChats(installation, cluster)
+    return {
+      figures: [...writes.flatMap(([side, figures]) => figuresOf(side, figures)), ...overHttp],
+      goals: [
+        ...writes.flatMap(([side, figures]) => goalsOf(side, figures)),
+        ...overHttp.filter(({ metric }) => metric === metrics.chats).map(goalOfChats),
+      ],
+    }
   } finally {
-    await cluster.stop()
+    await cluster?.stop()
   }
 }
 
-function ledgerLines(name: string, figures: LedgerFigures, many: number, one?: number): Line[] {
-  const { bare, units, ratios, bareRows } = figures
+/** On all cores, because the ledger writes on a thread of its own, or in the database's process. */
+async function measureWrites(folder: string, cluster: Cluster | null): Promise<Map<string, LedgerFigures>> {
+  const measured = new Map<string, LedgerFigures>()
+  tell(`${sides.sqlite}: commits, rows and units in turn.`)
+  const place = join(folder, 'sqlite')
+  await mkdir(place)
+  const sqlite = await sqliteSide(place)
+  measured.set(sides.sqlite, await measureLedger(sqlite, phases).finally(() => sqlite.close()))
+  tell(`${sides.slow}: the same.`)
+  const slow = await measureOnSlowDisk(folder, phases)
+  if (slow) measured.set(sides.slow, slow)
+  else tell('Skipped, because that needs a C compiler.')
+  if (!cluster) return measured
+  tell(`${sides.postgres}: commits and units in turn.`)
+  const postgres = await postgresSide(cluster.url)
+  measured.set(sides.postgres, await measureLedger(postgres, phases).finally(() => postgres.close()))
+  return measured
+}
+
+function figuresOf(side: string, { bareCommits, bareRows, units }: LedgerFigures): Figure[] {
+  const figure = (load: string, rounds: number[]): Figure => ({ load, metric: metrics.writes, side, rounds })
   return [
-    { what: `${name}: bare commits`, value: bare, unit: '/s' },
-    ...callerCounts.flatMap((callers): Line[] => {
-      const atLeast = callers === 64 ? many : callers === 1 ? one : undefined
-      return [
-        { what: `${name}: units, ${callers} callers`, value: units[callers], unit: '/s' },
-        {
-          what: `${name}: beside bare commits, ${callers} callers`,
-          value: ratios[callers],
-          digits: 2,
-          unit: ' ×',
-          ...(atLeast === undefined ? {} : { atLeast }),
-        },
-      ]
-    }),
-    ...(bareRows ? bareRowLines(name, bareRows, units[64]) : []),
+    figure(loads.bareCommits, bareCommits),
+    ...callerCounts.map(callers => figure(loads.units(callers), units[callers])),
+    ...(bareRows ? [figure(loads.bareRows, bareRows)] : []),
   ]
 }
 
-/** Compares the ledger with the best that the database allows for these rows on this machine. */
-function bareRowLines(
-  name: string,
-  { units, ratio }: NonNullable<LedgerFigures['bareRows']>,
-  ofLedger: number,
-): Line[] {
-  const beside = `${name}: units beside the same rows without rules, 64 callers`
+function goalsOf(side: string, { bareCommits, bareRows, units }: LedgerFigures): Line[] {
+  const goals = side === sides.slow ? slowGoals : usualGoals
+  const line = (callers: 1 | 64, others: readonly number[], what: string, atLeast?: number): Line => ({
+    what: `${side}: ${loads.units(callers)}, × ${what}`,
+    value: besides(units[callers], others),
+    digits: 2,
+    unit: ' ×',
+    ...(atLeast === undefined ? {} : { atLeast }),
+  })
   return [
-    { what: `${name}: the same rows without rules or threads, 64 a commit`, value: units, unit: '/s' },
-    { what: `${name}: those beside bare commits`, value: ratio, digits: 2, unit: ' ×' },
-    { what: beside, value: ofLedger / units, digits: 2, unit: ' ×', atLeast: goals.besideSameRows },
+    line(1, bareCommits, loads.bareCommits, goals.one),
+    line(64, bareCommits, loads.bareCommits, goals.many),
+    ...(bareRows ? [line(64, bareRows, loads.bareRows, goals.rows)] : []),
   ]
 }
 
-function httpLines(name: string, { requestsPerSecond, p50Ms, p99Ms }: HttpFigures): Line[] {
-  const what = `${name}: paid requests over HTTP, 64 callers`
-  return [
-    { what, value: requestsPerSecond, unit: '/s', atLeast: goals.paidRequestsPerSecond },
-    { what: `${name}: their median`, value: p50Ms, digits: 1, unit: ' ms' },
-    { what: `${name}: their 99th of 100`, value: p99Ms, digits: 1, unit: ' ms' },
-  ]
+/** The median of the rounds' own ratios, because a busy moment of the machine affects both sides of a round. */
+function besides(values: readonly number[], others: readonly number[]): number {
+  return median(values.map((value, round) => value / (others[round] ?? Number.NaN)))
+}
+
+/** Everything runs on all cores, as the writes do. */
+async function measureChats(installation: Installation, cluster: Cluster | null): Promise<Figure[]> {
+  const upstream = await MockUpstream.start()
+  try {
+    const order = { ...installation, upstreamPort: upstream.port }
+    const starts = [() => fareboxSide({ ...order, name: sides.sqlite })]
+    if (cluster) starts.push(() => fareboxSide({ ...order, name: sides.postgres, database: cluster.url }))
+    return await withSides(starts, async services => {
+      tell(`Paid chats over HTTP: ${services.map(({ name }) => name).join(', ')} in turn.`)
+      pinProcesses(
+        services.map(({ server }) => server.pid),
+        `${serverCore},${loadCore}`,
+      )
+      for (const service of services) await closedLoop(service, connections, chats.warmUpMs)
+      const measured = await inTurn(services, chats.rounds, service => closedLoop(service, connections, chats.phaseMs))
+      return services.flatMap(({ name: side }, index): Figure[] => {
+        const load = `${connections} connections`
+        const of = (key: 'requestsPerSecond' | 'p50Ms' | 'p99Ms') => (measured[index] ?? []).map(each => each[key])
+        return [
+          { load, side, metric: metrics.chats, rounds: of('requestsPerSecond') },
+          { load, side, metric: metrics.p50, rounds: of('p50Ms'), digits: 1 },
+          { load, side, metric: metrics.p99, rounds: of('p99Ms'), digits: 1 },
+        ]
+      })
+    })
+  } finally {
+    await upstream.close()
+  }
+}
+
+function goalOfChats({ side, rounds }: Figure): Line {
+  const what = `${side}: ${metrics.chats}, ${connections} connections`
+  return { what, value: median(rounds), atLeast: 3_000, unit: '/s' }
 }
 
 function tell(text: string): void {

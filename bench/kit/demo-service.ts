@@ -15,14 +15,12 @@ import { openService } from '#service/running/open-service.ts'
 import { customers, publicUrl, walletAt } from '../signed/signed-calls.ts'
 
 const [folder = '', wallets = '0'] = process.argv.slice(2)
-const { DATABASE_URL: database } = process.env
 if (Number(wallets) > 0) await openAccounts(Number(wallets))
 const service = await openService({
   publicUrl,
   folder,
   secrets: ['a secret of a bench, which guards nothing'],
   models: demoModels({ chat: new DemoChat(), video: new DemoVideo({ workFolder: folder }) }),
-  ...(database ? { database } : {}),
 })
 const { port } = await service.listen({ host: '127.0.0.1', port: 0 })
 await service.warm()

@@ -55,6 +55,11 @@ const sections: readonly Section[] = [
     ],
   },
   {
+    name: 'ledger',
+    title: 'Ledger',
+    text: 'A unit is a hold or a charge with two lines, spread over 400 customers, and acknowledged once it is durable. Beside it, in turn and on the same disk: commits of one small row, and the rows of the same units, written as plain statements by one thread without any rule. Then packed services on both stores answer chats with a key, limits and a durable charge. Here the servers, the database, the engine and the load share all cores.',
+  },
+  {
     name: 'growth',
     title: 'Growth',
     text: 'One service for each size of its SQLite ledger. The entries are inserted in bulk, in the form that the hold and capture of a chat leave: ten million take about two minutes and 3.2 GB.',

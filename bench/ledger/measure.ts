@@ -5,42 +5,41 @@ import { microUsd } from '#contract/money.ts'
 import type { Store } from '#ledger/store/store.ts'
 import type { Op, Unit } from '#ledger/store/units.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
-import { median } from '../kit/figures.ts'
-import { childMs, customers, phaseMs, rounds, slowSyncMs, warmUpMs } from './bounds.ts'
-import type { Side } from './sides.ts'
+import { customers, type Side } from './sides.ts'
+
+/** How often and how long each kind of write is measured. */
+export interface Phases {
+  rounds: number
+  phaseMs: number
+  /** Before the first round: plans, caches and compiled code. */
+  warmUpMs: number
+}
 
 export const callerCounts = [1, 16, 64] as const
 
+/** Writes per second, by round. */
 export interface LedgerFigures {
-  /** The engine's own limit at 64 callers: the ledger's rows without its rules; absent if it is not measured. */
-  bareRows: { units: number; ratio: number } | null
-  /** Medians over all rounds, each of a second. */
-  bare: number
-  units: Record<(typeof callerCounts)[number], number>
-  /** Medians of the rounds' own ratios, because a busy moment of the machine affects both sides. */
-  ratios: Record<(typeof callerCounts)[number], number>
+  bareCommits: number[]
+  units: Record<(typeof callerCounts)[number], number[]>
+  /** The ledger's rows without its rules, in units; null if this is not measured. */
+  bareRows: number[] | null
 }
 
-/** Measures bare commits and the ledger's units in turn, many times. */
-export async function measureLedger(side: Side): Promise<LedgerFigures> {
+/** Measures bare commits and the ledger's units in turn. */
+export async function measureLedger(side: Side, { rounds, phaseMs, warmUpMs }: Phases): Promise<LedgerFigures> {
   await openCustomers(side.store)
   await unitsPerSecond(side.store, 64, warmUpMs)
-  const bare: number[] = []
-  const rows: number[] = []
-  const units: Record<number, number[]> = { 1: [], 16: [], 64: [] }
+  const figures: LedgerFigures = {
+    bareCommits: [],
+    units: { 1: [], 16: [], 64: [] },
+    bareRows: side.bareRowsPerSecond ? [] : null,
+  }
   for (let round = 0; round < rounds; round++) {
-    bare.push(await side.bareCommitsPerSecond(phaseMs))
-    if (side.bareRowsPerSecond) rows.push(side.bareRowsPerSecond(phaseMs))
-    for (const callers of callerCounts) units[callers]?.push(await unitsPerSecond(side.store, callers, phaseMs))
+    figures.bareCommits.push(await side.bareCommitsPerSecond(phaseMs))
+    if (side.bareRowsPerSecond) figures.bareRows?.push(side.bareRowsPerSecond(phaseMs))
+    for (const callers of callerCounts) figures.units[callers].push(await unitsPerSecond(side.store, callers, phaseMs))
   }
-  const of = (callers: number) => units[callers] ?? []
-  const ratio = (values: readonly number[]) => median(values.map((value, round) => value / (bare[round] ?? Number.NaN)))
-  return {
-    bareRows: rows.length ? { units: median(rows), ratio: ratio(rows) } : null,
-    bare: median(bare),
-    units: { 1: median(of(1)), 16: median(of(16)), 64: median(of(64)) },
-    ratios: { 1: ratio(of(1)), 16: ratio(of(16)), 64: ratio(of(64)) },
-  }
+  return figures
 }
 
 const leaseMs = 60_000
@@ -100,14 +99,20 @@ function captureOf(hold: string): Op {
 
 const run = promisify(execFile)
 
+/** Added to every sync of the slow disk, in milliseconds. */
+export const slowSyncMs = 2
+
+/** A child that has not answered by then is broken, in milliseconds. */
+const childMs = 120_000
+
 /** Measures SQLite with slower syncs; null if this machine cannot simulate them. */
-export async function measureOnSlowDisk(folder: string): Promise<LedgerFigures | null> {
-  if (process.platform !== 'linux') return null
+export async function measureOnSlowDisk(folder: string, phases: Phases): Promise<LedgerFigures | null> {
   const library = join(folder, 'slow-sync.so')
   const source = join(import.meta.dirname, 'slow-sync.c')
   const built = spawnSync('cc', ['-O1', '-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
   if (built.status !== 0) return null
-  const { stdout } = await run(process.execPath, [join(import.meta.dirname, 'sqlite-child.ts'), join(folder, 'slow')], {
+  const args = [join(import.meta.dirname, 'sqlite-child.ts'), join(folder, 'slow'), JSON.stringify(phases)]
+  const { stdout } = await run(process.execPath, args, {
     env: { ...process.env, LD_PRELOAD: library, SLOW_SYNC_MS: `${slowSyncMs}` },
     timeout: childMs,
   })

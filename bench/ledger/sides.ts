@@ -6,11 +6,15 @@ import { openSqliteStore } from '#ledger/store/sqlite/open.ts'
 import type { Store } from '#ledger/store/store.ts'
 import { uuidV7 } from '#ledger/store/uuid-v7.ts'
 import { BareRows } from '../kit/bare-rows.ts'
-import { customers, floorUnits } from './bounds.ts'
+
+/** Customers over which the units are spread. */
+export const customers = 400
+
+/** Units per transaction of the bare rows: as many as there are callers at most. */
+export const bareRowUnits = 64
 
 /** A store, and single commits of one small row on the same engine and disk: the cost of durability alone. */
 export interface Side {
-  name: string
   store: Store
   bareCommitsPerSecond(forMs: number): Promise<number>
   /** The ledger's rows without its rules, in units per second. */
@@ -26,7 +30,6 @@ export async function sqliteSide(folder: string): Promise<Side> {
   const insert = bare.prepare('INSERT INTO bare VALUES (?, ?)')
   const rows = await BareRows.open(join(folder, 'rows.db'), customers)
   return {
-    name: 'SQLite',
     store,
     bareCommitsPerSecond: forMs => perSecond(forMs, async () => void insert.run(uuidV7(Date.now()), 1)),
     bareRowsPerSecond: forMs => unitsPerSecond(rows, forMs),
@@ -45,7 +48,6 @@ export async function postgresSide(url: string): Promise<Side> {
   await bare.query('CREATE TABLE IF NOT EXISTS bare (id text PRIMARY KEY, n bigint)')
   const text = 'INSERT INTO bare VALUES ($1, $2)'
   return {
-    name: 'PostgreSQL',
     store,
     bareCommitsPerSecond: forMs =>
       perSecond(forMs, async () => void (await bare.query({ name: 'bare', text, values: [uuidV7(Date.now()), 1] }))),
@@ -67,7 +69,7 @@ function unitsPerSecond(rows: BareRows, forMs: number): number {
   const startedAt = performance.now()
   let units = 0
   while (performance.now() - startedAt < forMs) {
-    const holds = Array.from({ length: floorUnits }, () => rows.newHold())
+    const holds = Array.from({ length: bareRowUnits }, () => rows.newHold())
     rows.write(holds, [])
     rows.write([], holds)
     units += 2 * holds.length

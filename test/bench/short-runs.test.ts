@@ -67,6 +67,9 @@ describe('on PostgreSQL', { tags: ['postgresql', 'linux'] }, () => {
   test('bench:operator asks every question on both stores', { timeout: runMs }, () =>
     measures('operator', 'p95 of an answer, ms', 78),
   )
+  test('bench:ledger measures chats on both stores', { timeout: runMs }, () =>
+    measures('ledger', 'paid chats/s over HTTP', 2),
+  )
 })
 
 describe('on PostgreSQL and Valkey', { tags: ['postgresql', 'valkey', 'linux'] }, () => {
