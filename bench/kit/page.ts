@@ -31,7 +31,7 @@ const sections: readonly Section[] = [
     rest: [
       'The bare pipe with a ledger reaches 2.6 times Portkey’s requests per second, with 0.34 times its CPU time and 0.47 times its p50. So the goals for requests per second and p50 are out of reach for anything that charges durably on this store, and the goal for CPU time leaves nothing for limits, prices and rules. In an earlier profile at 32 connections, the main thread spent 6 % of its time on limits, 6 % on planning a chat and its price, 6 % on logs and traces, 5 % on routing and the state of the request, 4 % on identity, and 3 % on validation.',
       'In an earlier profile of both threads, the main thread took two thirds of the time and the ledger’s writer one third. Of the main thread’s part, 16 % was farebox’s own compiled code, 9 % Node’s and undici’s, 46 % V8’s builtins and runtime, 10 % system calls, and 1 % garbage collection. Allocations were spread over some sixty functions, none of which made more than 3 % of them.',
-      'Node’s large pages (`--use-largepages=silent`) lowered the CPU per request by 8 % in alternating rounds; the figures above are without them. Large pages for the C library gained nothing. In a profile by wall time, messages to the writer’s thread seem to take a sixth of the time, but during that time the writer itself runs on the same core: copying a unit costs 2.5 µs, and packing units into one list would save less than 1 µs of it.',
+      'Node’s large pages (`--use-largepages=silent`) lowered the CPU per request by 8 % in alternating rounds; the figures above are without them. Large pages for the C library brought no gain. In a profile by wall time, messages to the writer’s thread seem to take a sixth of the time, but during that time the writer itself runs on the same core: copying a unit costs 2.5 µs, and packing units into one list would save less than 1 µs of it.',
       '`farebox serve` switches V8’s pretenuring off: [objects of requests stay young](decisions/objects-stay-young.md). After a load of 256 connections, in alternating rounds on this machine, that raised the chats per second by 13 to 32 %, and lowered the CPU per chat by 13 to 28 % and the p99 at 500 chats per second from 26–56 ms to 5–10 ms. Where at most 32 connections were ever open, it made no difference (201 and 209 µs).',
     ],
   },
@@ -42,7 +42,7 @@ const sections: readonly Section[] = [
     plots: ['CPU per event, µs', 'p50 from engine to caller, ms'],
     rest: [
       'In alternating rounds of 50 streams × 50 events/s on another machine, [sending chunks at once](decisions/chunks-sent-at-once.md) lowered the CPU per event from 1.49 to 1.21 times that of the bare pipe, and from 0.86 to 0.70 times that of Portkey. A quarter of the remaining CPU time is the write to the caller’s socket. An open stream holds 48 kB of objects (19 kB in the bare pipe): headers, the answer’s state, its charge, and the parts that cancel it.',
-      'Memory is that of the whole process, measured once for each load, and varies with the moment of V8’s collections. Most of what the stalled readers cost is room that V8 adds to its heap while 1.6 GB pass through in some seconds: in the same process, 400 more readers took 7 to 25 kB each. With `--max-semi-space-size=8` the first 400 took 147 to 216 kB each instead of 441 to 503, and the bare pipe’s 440 to 577. [Endurance](#endurance) shows what one reader keeps.',
+      'Memory is that of the whole process, measured once for each load, and depends on when V8 last collected garbage. Most of what the stalled readers cost is room that V8 adds to its heap while 1.6 GB pass through within seconds: in the same process, 400 more readers took 7 to 25 kB each. With `--max-semi-space-size=8` the first 400 took 147 to 216 kB each, instead of 441 to 503 without it (440 to 577 in the bare pipe). [Endurance](#endurance) shows what one reader keeps.',
     ],
   },
   {
@@ -51,7 +51,7 @@ const sections: readonly Section[] = [
     text: 'The time from the start of the process to its first 200 on `/api/v1/models`, with a warm compile cache. Node’s own `fetch` is not loaded until something uses it. A killed service left the open holds; half of them have a checkpoint that must be charged.',
     plots: ['start to the first 200, ms'],
     rest: [
-      'The bare pipe, which only loads undici, takes more than half of that time. A profile of the first case shows where the rest goes: about a fifth of the CPU time loads and links modules, a tenth builds the schemas of operations and errors, and less than a tenth collects garbage. Bundles that contain only ASCII gained nothing, and V8 flags cost more than they saved, because most of them discard the compile cache.',
+      'The bare pipe, which only loads undici, takes more than half of that time. A profile of the first case shows where the rest goes: about a fifth of the CPU time loads and links modules, a tenth builds the schemas of operations and errors, and less than a tenth collects garbage. ASCII-only bundles brought no gain, and V8 flags cost more than they saved, because most of them discard the compile cache.',
     ],
   },
   {
@@ -68,7 +68,7 @@ const sections: readonly Section[] = [
   {
     name: 'scale',
     title: 'Several processes',
-    text: 'The processes serve one PostgreSQL database, share limits through Valkey, and share one core with both. In the first row they divide the same connections, so each process has smaller batches than a single process. In the second, each has as many connections as a single process; that load is the reason to run more of them.',
+    text: 'The processes serve one PostgreSQL database, share limits through Valkey, and share one core with both. In the first row the processes share 32 connections, so each has smaller batches than a single process. In the second row each has 32 connections; such a load is the reason to run several processes.',
     plots: ['CPU per request with database and Valkey, µs'],
     rest: [
       'With eight connections each, fewer holds and charges share a commit, a message and a turn of the event loop: per request, the service then takes 1.7 times, and the database with Valkey 2.1 times, the CPU of one process. With 32 connections each, four processes took 1.34 times the CPU of one process here, and 0.89 times in a run on another machine; the rounds of a single process differ by a factor of 1.6.',
@@ -77,7 +77,7 @@ const sections: readonly Section[] = [
   {
     name: 'signed',
     title: 'Signed by wallets',
-    text: 'The same chats with a key, with a new sign-in of a wallet that the service knows, and with the first sign-in of a new wallet. The rows at a fixed rate show the times of requests with a key, while as many requests of the column’s kind run beside them.',
+    text: 'The same chats with a key, with a new sign-in of a wallet that the service knows, and with the first sign-in of a new wallet. The rows at a fixed rate show the latency of requests with a key while the same number of requests of the column’s kind run beside them.',
     plots: ['CPU per request, µs'],
     rest: [
       'A sign-in takes 130 µs of CPU more than a key, and 250 µs if the wallet is new: its message is parsed, its signer recovered and its nonce stored, and a new wallet gets an account. A run on another machine gave 0.81 and 0.78 times the requests/s of a key, and 1.33 and 1.20 times the p99 of the other requests.',
