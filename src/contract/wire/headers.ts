@@ -65,8 +65,14 @@ export const deprecationWarning = textHeader('x-service-model-deprecation-warnin
 export const deprecationDate = dateHeader('x-service-model-deprecation-date', 'deprecated model used')
 export const deprecated = booleanHeader('x-service-deprecated', 'deprecated model used')
 export const deprecatedReplacement = textHeader('x-service-deprecated-replacement', 'deprecated model used')
-export const balanceDiem = usdHeader('x-service-balance-diem', 'authenticated requests, before the request')
-export const balanceUsd = usdHeader('x-service-balance-usd', 'authenticated requests, before the request')
+export const balanceDiem = usdHeader(
+  'x-service-balance-diem',
+  'authenticated requests; shows the balance before the request',
+)
+export const balanceUsd = usdHeader(
+  'x-service-balance-usd',
+  'authenticated requests; shows the balance before the request',
+)
 export const isBlurred = booleanHeader('x-service-is-blurred', 'image generation with safe mode on')
 
 export const isContentViolation = booleanHeader('x-service-is-content-violation', 'content generation endpoints')
