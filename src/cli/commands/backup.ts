@@ -10,15 +10,16 @@ import { openProgress, type Progress } from '../show/progress.ts'
 
 const backupUsage = `Usage: farebox backup FILE [--with-secret] [--data DIR] [--json]
 
-Backs up a service's ledger to a new file, as one consistent snapshot: accounts, key hashes, entries, holds, payments and
-jobs. The service can keep running. The copy is checked and audited. It contains no finished videos, wallets, private keys
-or API keys. Restore it with \`farebox restore\`.
+Backs up a service's ledger to a new file, as one consistent snapshot: accounts, key hashes, entries, holds, payments
+and jobs. The service can keep running. The copy is checked and audited. It contains no finished videos, wallets,
+private keys or API keys. Restore it with \`farebox restore\`.
 
   --with-secret  also write the service's secret to FILE.secret; without this secret, existing keys
                  and download links stop working after a restore
   --data DIR     the service's folder (the one in ./farebox.yaml, or .farebox); with DATABASE_URL, the backup is of that
                  PostgreSQL database
-  --json         print the paths of the backup and of the secret's copy, and the result of the audit, as one line of JSON`
+  --json         print the paths of the backup and of the secret's copy, and the result of the audit, as one line of
+                 JSON`
 
 export const backup: Command = {
   usage: backupUsage,
@@ -91,8 +92,8 @@ async function reportBackup(
 
 const restoreUsage = `Usage: farebox restore FILE [--data DIR] [--json]
 
-Restores a ledger from a backup into a folder without one, or into the empty PostgreSQL database that DATABASE_URL names,
-and audits it. If FILE.secret is beside FILE, the secret is restored too. Then start the service.
+Restores a ledger from a backup into a folder without one, or into the empty PostgreSQL database that DATABASE_URL
+names, and audits it. If FILE.secret is beside FILE, the secret is restored too. Then start the service.
 
   --data DIR  the new folder (${defaultDataFolder}); with a database, the folder for the secret
   --json      print where the ledger is now, and the result of the audit, as one line of JSON`

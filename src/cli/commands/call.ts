@@ -39,15 +39,15 @@ const mostWords = 64
 const usage = `Usage: farebox call TOOL key=value … [--json] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
        farebox call --list [TOOL] [--json]
 
-Calls a tool as an assistant does, with the code, settings, wallet and caps of \`farebox mcp\`. Values are text, numbers, true
-or false, and JSON for lists, such as tags=["a","b"]. It asks you for approvals in the terminal; without one, the call
-stops and tells you to run \`farebox wallet approve\`. The result goes to stdout, progress and approvals to stderr. Ctrl-C cancels. Exits
-with 0 for success, 1 for failure, 2 for wrong usage.
+Calls a tool as an assistant does, with the code, settings, wallet and caps of \`farebox mcp\`. Values are text, numbers,
+true or false, and JSON for lists, such as tags=["a","b"]. It asks you for approvals in the terminal; without one, the
+call stops and tells you to run \`farebox wallet approve\`. The result goes to stdout, progress and approvals to stderr.
+Ctrl-C cancels. Exits with 0 for success, 1 for failure, 2 for wrong usage.
 
   --list                  list the tools, or the arguments of one tool
   --json                  print the result as one line of JSON
-  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain or
-                          the systemd credential farebox-passphrase. In a terminal you are asked for it
+  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain
+                          or the systemd credential farebox-passphrase. In a terminal you are asked for it
   --passphrase-fd N       read the passphrase from this open file descriptor, for example 0 for stdin
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)`
 

@@ -20,9 +20,9 @@ const usage = `Usage: farebox console [--as NAME] [--role ROLE] [--data DIR] [--
        farebox console operators reset NAME [--reason TEXT] [--data DIR] [--json]
        farebox console operators remove NAME [--reason TEXT] [--data DIR] [--json]
 
-Prints a link to the console of the service that uses this folder. The link works once, within five minutes, in the first
-browser that opens it. A session ends after half an hour without use, or after eight hours. From another machine, forward
-the console's port first: \`ssh -L 8405:127.0.0.1:8405 HOST\`.
+Prints a link to the console of the service that uses this folder. The link works once, within five minutes, in the
+first browser that opens it. A session ends after half an hour without use, or after eight hours. From another machine,
+forward the console's port first: \`ssh -L 8405:127.0.0.1:8405 HOST\`.
 
 operators  manages named operators. They sign in again without a terminal, with a passkey or a password that they set on
            the console's page "Your sign-in". add creates an operator, role changes the role, reset forgets the

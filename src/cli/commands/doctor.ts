@@ -13,11 +13,11 @@ const usage = `Usage: farebox doctor [--config FILE] [--data DIR] [--json]
        farebox doctor --assistant [--data DIR] [--passphrase-file FILE | --passphrase-fd N] [--json]
 
 Checks everything that a service on this machine needs, and prints what works and how to fix the rest: Node, the
-configuration, the ledger (readable, audited, up to date), nodes, gas and facilitators, model servers, where media
-are stored, ffmpeg and packages, the port, the clock, and folder permissions. If FAREBOX_BASE_URL or FAREBOX_API_KEY is set,
-it also checks what an assistant needs (with --assistant, only that): its settings as \`farebox mcp\` would read them
-from this terminal, who pays, each cap and its source, its tools and folders, and whether the service answers, accepts
-the key and agrees on the time. Changes nothing and shows no secrets. Exits with 1 if something is broken.
+configuration, the ledger (readable, audited, up to date), nodes, gas and facilitators, model servers, where media are
+stored, ffmpeg and packages, the port, the clock, and folder permissions. If FAREBOX_BASE_URL or FAREBOX_API_KEY is set,
+it also checks what an assistant needs (with --assistant, only that): its settings as \`farebox mcp\` would read them from
+this terminal, who pays, each cap and its source, its tools and folders, and whether the service answers, accepts the
+key and agrees on the time. Changes nothing and shows no secrets. Exits with 1 if something is broken.
 
   --config FILE  the configuration (FAREBOX_CONFIG, or ./farebox.yaml)
   --data DIR     the service's folder; by default the one in the configuration, or ${defaultDataFolder} beside it

@@ -14,8 +14,8 @@ const hostName = /^([\w.-]+|\[[\da-f:.]+\])$/i
 
 const usage = `Usage: farebox init [--config FILE] [--host HOST] [--port N] [--no-search] [--json]
 
-Writes a first farebox.yaml for \`farebox serve\`, with the models of servers found on this machine: Ollama, LM Studio, vLLM,
-llama.cpp, SGLang and similar, on their usual ports. An existing file is not changed.
+Writes a first farebox.yaml for \`farebox serve\`, with the models of servers found on this machine: Ollama, LM Studio,
+vLLM, llama.cpp, SGLang and similar, on their usual ports. An existing file is not changed.
 
   --config FILE  where to write it (FAREBOX_CONFIG, or ./farebox.yaml)
   --host HOST    search this host instead; in a container, host.docker.internal is the machine that runs it

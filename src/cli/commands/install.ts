@@ -22,14 +22,14 @@ const usage = `Usage: farebox install [--json]
        farebox install CLIENT --local DIR [--tools NAMES] [--yes | --print] [--json]
        farebox install CLIENT --uninstall [--yes | --print] [--json]
 
-Adds farebox to the configuration of an MCP client, or removes it. It shows the change, asks you to confirm it, and keeps
-a copy of the old file beside it. Comments and everything else in the file stay as they are. Keys and passphrases are never
-written. Without CLIENT, it lists the clients and which of them are installed here.
+Adds farebox to the configuration of an MCP client, or removes it. It shows the change, asks you to confirm it, and
+keeps a copy of the old file beside it. Comments and everything else in the file stay as they are. Keys and passphrases
+are never written. Without CLIENT, it lists the clients and which of them are installed here.
 
   CLIENT                  ${wrapped(assistantClients.map(client => client.name))}
   --service URL           address of the service (FAREBOX_BASE_URL, or the one that the wallet was created for)
-  --local DIR             use the service of \`farebox up\`, and a wallet with its test money; DIR is its data folder, such as
-                          .farebox. If there is no such wallet yet, the first paid call offers to create one
+  --local DIR             use the service of \`farebox up\`, and a wallet with its test money; DIR is its data folder,
+                          such as .farebox. If there is no such wallet yet, the first paid call offers to create one
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --tools NAMES           tools or sets to serve, as in \`farebox mcp --tools\`
   --passphrase-file FILE  file with the wallet's passphrase; not needed with the system keychain

@@ -28,8 +28,8 @@ const usage = `Usage: farebox ledger balance [ACCOUNT] [--data DIR] [--json]
 
 balance  shows the available credit of each account (posted credit less the holds of running calls), and the rest of
          today's staking credit if some was used
-audit    recomputes the ledger from its rows alone, with separate code, and exits with 1 if anything does not add up; with
-         --chain it also compares what was credited with what reached the payee
+audit    recomputes the ledger from its rows alone, with separate code, and exits with 1 if anything does not add up;
+         with --chain it also compares what was credited with what reached the payee
 export   prints every row of the ledger as CSV
 compact  writes the rows of old months to archive files, then replaces their charges with monthly sums. If the ledger is
          in SQLite, stop the service first

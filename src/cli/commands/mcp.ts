@@ -24,23 +24,23 @@ const name = 'farebox mcp'
 /** Default port of `--http`; next to the service and the proxy. */
 const httpPort = 8404
 
-const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [--passphrase-file FILE | --passphrase-fd N] [--data DIR]
-                   [--print-tools]
+const usage = `Usage: farebox mcp [--tools NAMES] [--http [--port N] [--json]] [--passphrase-file FILE | --passphrase-fd N]
+                   [--data DIR] [--print-tools]
        farebox mcp --print-config CLIENT
 
-Serves the tools over MCP on stdin and stdout for an assistant to start, or over Streamable HTTP on this machine. Settings
-come from the environment: FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY,
+Serves the tools over MCP on stdin and stdout for an assistant to start, or over Streamable HTTP on this machine.
+Settings come from the environment: FAREBOX_BASE_URL, FAREBOX_WALLET_KEY, FAREBOX_SOLANA_KEY or FAREBOX_API_KEY,
 FAREBOX_OUTPUT_DIR and the caps. Without a wallet or a key only models_find, estimate, job_list, wallet_status and
 wallet_receipts work.
 
-  --tools NAMES           tools or sets to serve, separated by commas (FAREBOX_TOOLS): core, wallet, image, video, audio,
-                          web; \`default\` is all of these, and \`all\` adds the rarely used tools
+  --tools NAMES           tools or sets to serve, separated by commas (FAREBOX_TOOLS): core, wallet, image, video,
+                          audio, web; \`default\` is all of these, and \`all\` adds the rarely used tools
   --http                  serve over Streamable HTTP on 127.0.0.1 until stopped; the token for clients is in the file
                           \`mcp-token\` in the wallet's folder
   --port N                port for --http (${httpPort}); 0 lets the system choose
   --json                  print the address and the token's file as one line of JSON
-  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain or
-                          the systemd credential farebox-passphrase
+  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain
+                          or the systemd credential farebox-passphrase
   --passphrase-fd N       read the passphrase from this open file descriptor, 3 or above
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --print-tools           print the tool listing as a client sees it, with its SHA-256, and exit

@@ -9,8 +9,8 @@ const name = 'farebox payments'
 
 const stages = ['stuck', ...paymentStages] as const
 
-const usage = `Usage: farebox payments list [--stage STAGE] [--payer ADDRESS] [--transaction ID] [--limit N] [--after NEXT] [--data DIR]
-                             [--json]
+const usage = `Usage: farebox payments list [--stage STAGE] [--payer ADDRESS] [--transaction ID] [--limit N] [--after NEXT]
+                             [--data DIR] [--json]
        farebox payments check PAYMENT [--reason TEXT] [--data DIR] [--json]
 
 list   shows top-ups, newest first, and what to do about each stuck one. A top-up is stuck if it has not ended after an

@@ -13,13 +13,13 @@ const proxyPort = 8403
 const usage = `Usage: farebox proxy [--port N] [--passphrase-file FILE | --passphrase-fd N] [--data DIR] [--json]
 
 Serves the OpenAI API on a local address for any client, and pays for its calls from the wallet, within the caps.
-Settings come from the environment, as for \`farebox mcp\`. Clients send FAREBOX_PROXY_TOKEN as their API key; if it is not
-set, each start prints a new token. FAREBOX_UNPRICED_CALLS=allow permits calls whose price is not known in advance. Agree to
-consent policies with \`farebox wallet approve\`.
+Settings come from the environment, as for \`farebox mcp\`. Clients send FAREBOX_PROXY_TOKEN as their API key; if it is
+not set, each start prints a new token. FAREBOX_UNPRICED_CALLS=allow permits calls whose price is not known in advance.
+Agree to consent policies with \`farebox wallet approve\`.
 
   --port N                port (${proxyPort}); 0 lets the system choose
-  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain or
-                          the systemd credential farebox-passphrase
+  --passphrase-file FILE  file with the wallet's passphrase, readable by you only. Not needed with the system keychain
+                          or the systemd credential farebox-passphrase
   --passphrase-fd N       read the passphrase from this open file descriptor, for example 0 for stdin
   --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox)
   --json                  print what a client needs as one line of JSON`

@@ -28,10 +28,10 @@ JSON object per line.
   --workers N        number of processes that share the port; more than one needs a ledger in PostgreSQL
   --log-level LEVEL  error, warn or info; the default is in the configuration
 
-SIGTERM and Ctrl-C stop the service; requests in flight get up to a minute to finish. A second signal stops it immediately.
-SIGHUP, which \`--reload\` sends (not on Windows), reloads models, prices, deprecations, upstreams and their keys, plan,
-limits and the system prompt. Other changes need a restart. An invalid file changes nothing.
-See docs/operations/run.md.`
+SIGTERM and Ctrl-C stop the service; requests in flight get up to a minute to finish. A second signal stops it
+immediately. SIGHUP, which \`--reload\` sends (not on Windows), reloads models, prices, deprecations, upstreams and their
+keys, plan, limits and the system prompt. Other changes need a restart. An invalid file changes nothing. See
+docs/operations/run.md.`
 
 const levels = ['error', 'warn', 'info'] as const
 type Level = (typeof levels)[number]

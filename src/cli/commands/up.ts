@@ -26,8 +26,8 @@ Starts local chains, the service with demonstration models and a wallet with tes
 short demo over MCP and pays for it. The service runs until you stop it. Nothing leaves this machine, and no real money
 is involved.
 
-  --install CLIENT   also add farebox to your MCP client, with a wallet that holds 10 USD of test money; it shows the change
-                     and asks first. \`farebox install\` lists the clients
+  --install CLIENT   also add farebox to your MCP client, with a wallet that holds 10 USD of test money; it shows the
+                     change and asks first. \`farebox install\` lists the clients
   --yes              do not ask before changing the client's configuration
   --once             exit after the demo: 0 for success, 1 if a step failed
   --no-journey       skip the demo

@@ -36,8 +36,8 @@ approve     shows a pending approval and records your decision; also reverses a 
 deny        denies a pending approval. Without ID, both commands take the only pending one
 open        opens the wallet's page in your browser, with a link that works once: balances, caps, spending, receipts,
             approvals, and the stop switch. Needs a terminal
-send        sends USDC to an address of yours, on Base or Solana; AMOUNT is USD, or all. Shows the transfer, then asks for
-            a confirmation and the passphrase. Needs a terminal
+send        sends USDC to an address of yours, on Base or Solana; AMOUNT is USD, or all. Shows the transfer, then asks
+            for a confirmation and the passphrase. Needs a terminal
 resolve     records what you found on the chain for a payment whose outcome is unknown
 export      asks for the passphrase and shows the secret keys. Needs a terminal
 passphrase  encrypts the keys with a new passphrase. Needs a terminal
@@ -60,8 +60,8 @@ move        accepts this journal for the wallet's keys on this machine, even an 
   --refused               list payments that the wallet refused; with --json, with a signed statement about each
   --json                  print JSON, with amounts as strings of micro-USD
   --csv                   print CSV
-  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox). \`farebox up\` uses .farebox/agent for its demo,
-                          and .farebox/assistant for your assistant`
+  --data DIR              the wallet's folder (FAREBOX_DATA, or ~/.farebox). \`farebox up\` uses .farebox/agent for its
+                          demo, and .farebox/assistant for your assistant`
 
 export const wallet: Command = {
   usage,
