@@ -40,9 +40,9 @@ const usage = `Usage: farebox call TOOL key=value … [--json] [--passphrase-fil
        farebox call --list [TOOL] [--json]
 
 Calls a tool as an assistant does, with the code, settings, wallet and caps of \`farebox mcp\`. Values are text, numbers,
-true or false, and JSON for lists, such as tags=["a","b"]. It asks you for approvals in the terminal; without one, the
-call stops and tells you to run \`farebox wallet approve\`. The result goes to stdout, progress and approvals to stderr.
-Ctrl-C cancels. Exits with 0 for success, 1 for failure, 2 for wrong usage.
+true or false, and JSON for lists, such as tags=["a","b"]. It asks for your approval in the terminal; if there is no
+terminal, the call stops and tells you to run \`farebox wallet approve\`. The result goes to stdout, progress and
+approvals to stderr. Ctrl-C cancels. Exits with 0 for success, 1 for failure, 2 for wrong usage.
 
   --list                  list the tools, or the arguments of one tool
   --json                  print the result as one line of JSON
