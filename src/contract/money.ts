@@ -60,8 +60,8 @@ export interface PricedUnits {
 }
 
 /**
- * Prices the lines of one charge and rounds their sum up once: each line gets what the running total grows by. The sum
- * is at least 1 micro-USD if anything in it is billable.
+ * Prices the lines of one charge and rounds their sum up once: each line gets the increase of the rounded running
+ * total. The sum is at least 1 micro-USD if anything in it is billable.
  */
 export function priceLines(lines: readonly PricedUnits[]): MicroUsd[] {
   let pico = 0n

@@ -90,7 +90,7 @@ function describeAnswers(operation: Operation, printer: SchemaPrinter): Record<s
   }
 }
 
-/** JSON, and alternatively each event of a stream or the bytes of a file. */
+/** JSON, each event of a stream, or the bytes of a file. */
 function successContent({ answer }: Operation, printer: SchemaPrinter): Record<string, { schema: DescribedSchema }> {
   const types = typeof answer.bytes === 'string' ? [answer.bytes] : (answer.bytes ?? [])
   return {

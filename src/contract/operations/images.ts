@@ -13,9 +13,7 @@ const imageTypes = imageFormats.map(format => `image/${format}`)
 /** Pixels; the model's record says what it supports. */
 const Side = z.number().int().positive().max(1_280)
 
-/**
- * Published contract §7.1. If a model does not support them, `steps` and similar members are hints that it may ignore.
- */
+/** Published contract §7.1. `steps` and similar members are hints: a model that does not support them ignores them. */
 export const GenerateImageRequest = z
   .object({
     model: z.string().min(1),
@@ -82,7 +80,10 @@ export const generateImage = defineOperation({
 
 const sizes = ['256x256', '512x512', '1024x1024', '1536x1024', '1024x1536', '1792x1024', '1024x1792'] as const
 
-/** OpenAI's request (published contract §7.2). Members other than size and format are accepted but have no effect. */
+/**
+ * OpenAI's request (published contract §7.2). `background`, `output_compression`, `quality`, `style` and `user` are
+ * accepted but have no effect. `moderation: low` switches safe mode off.
+ */
 export const SimpleImageRequest = z
   .object({
     model: z.string().min(1).default('default'),

@@ -219,7 +219,7 @@ export const getWeb3Token = defineOperation({
   failures: readFailures,
 })
 
-/** `signature` signs the token by EIP-191. A malformed address gets an error that says what is allowed. */
+/** `signature` is an EIP-191 signature of the token. A malformed address gets an error that says what is allowed. */
 export const CreateWeb3KeyRequest = spelledObject({
   ...createKeyShape,
   address: z.string().max(200),

@@ -30,7 +30,7 @@ export interface RequestShape {
   headers?: readonly string[]
 }
 
-/** The content of one status: JSON, and alternatively a stream of events or the bytes of a file. */
+/** The content of one status, in each form that it can have: JSON, a stream of events, or the bytes of a file. */
 export interface AnswerShape {
   json?: z.ZodType
   /** Each `data:` event of a `text/event-stream`. */

@@ -39,7 +39,7 @@ export const ReceiptClaims = z.object({
   /** Id of the API key that made the call, if it was made with a key. */
   api_key: z.string().optional(),
   amount_micro_usd: digits,
-  /** The same amount, divided by the balance that paid for it, in micro-USD. */
+  /** The same amount, split by the balance that paid for it, in micro-USD. */
   paid_with: z.object({ usd: digits, diem: digits }),
   lines: answerListOf(ReceiptLine),
   /** The cost of the lines beyond the amount, which is the service's loss. */

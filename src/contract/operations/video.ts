@@ -83,7 +83,7 @@ const mediaUrl = (kind: 'image' | 'audio' | 'video') =>
       `an http(s) URL or a data URL (data:${kind}/…)`,
     )
 
-/** The source of media (brief §2.6): a URL, or the bytes themselves as a data URL of their kind. */
+/** Where media come from (brief §2.6): a web URL, or a data URL of the right kind, such as `data:image/…`. */
 export const ImageUrl = mediaUrl('image')
 export const AudioUrl = mediaUrl('audio')
 export const VideoUrl = mediaUrl('video')

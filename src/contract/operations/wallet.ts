@@ -96,7 +96,7 @@ export const TopUpResult = z
   .meta({ id: 'X402TopUpResult' })
 export type TopUpResult = z.output<typeof TopUpResult>
 
-/** Brief §4.1: returns the requirements without a payment header, and the credit with a valid one. */
+/** Brief §4.1: without a payment header, returns the payment requirements; with a valid one, credits the wallet. */
 export const topUp = defineOperation({
   id: 'topUpX402Balance',
   method: 'POST',

@@ -76,7 +76,7 @@ const isStatement = (text: string | undefined): boolean =>
 
 const isTime = (text: string): boolean => linePattern.time.test(text) && !Number.isNaN(Date.parse(text))
 
-/** Returns the exact text to sign. Throws if it cannot contain a field's value; the caller supplies the fields. */
+/** Returns the exact text to sign. Throws if a field has a value that the text's format does not allow. */
 export function writeSignInMessage(fields: SignInFields): string {
   if (!areSignInFields(fields))
     throw new Error('A field of the sign-in message has a form that the message cannot hold.')

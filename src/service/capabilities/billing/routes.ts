@@ -39,7 +39,7 @@ import {
 } from './usage-rows.ts'
 
 /**
- * Returns the requirements without a payment, and the credit with one. A resend gets the same bytes, because
+ * Without a payment, returns the requirements; with one, credits the wallet. A resend gets the same bytes, because
  * serialization is stable.
  */
 export const topUpRoute = route(topUp, async (call, service) => {
