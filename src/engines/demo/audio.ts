@@ -107,8 +107,8 @@ const spokenLetterSeconds = 0.07
 const pauseSeconds = 0.09
 
 /**
- * Sings each letter as a tone, like a toy: the rhythm of the words without the words. It only demonstrates a request;
- * the same text and voice give the same audio.
+ * Plays a tone for each letter, in the rhythm of the words. It speaks no words, and only demonstrates a request. The
+ * same text and voice give the same audio.
  */
 export class DemoSpeech implements SpeechEngine {
   readonly formats = encodableFormats

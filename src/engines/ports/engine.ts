@@ -140,8 +140,8 @@ export interface ChainNetwork {
   slug: string
   node: ChainNode
   /**
-   * Credits of an ordinary call; 20 by default, at most 30 by the contract, because callers' wallets price a call by
-   * that.
+   * Credits of an ordinary call: 20 by default, and at most 30, because callers' wallets calculate the highest price of
+   * a call with that maximum.
    */
   baseCredits?: number
 }
@@ -173,14 +173,17 @@ export class PageUnread extends Error {
   }
 }
 
-/** Returns the caller's maximum, under any of the names that clients use; the smallest if there are several. */
+/**
+ * Returns how many tokens the caller allows for the answer, under any name that clients use; the smallest number if
+ * there are several.
+ */
 export function askedTokens(request: ChatCompletionRequest): number | undefined {
   const { max_tokens: old, max_completion_tokens: current, maxCompletionTokens: camel } = request
   const given = [old, current, camel].filter(each => typeof each === 'number' && Number.isSafeInteger(each) && each > 0)
   return given.length ? Math.min(...given.map(Number)) : undefined
 }
 
-/** Fields of a request that change the result, by their names in the contract, for each kind of engine. */
+/** Fields of a request that change the result, by their names in the contract. Each kind of engine has its own. */
 export type VideoChoice =
   | 'prompt'
   | 'negative_prompt'

@@ -191,8 +191,8 @@ export interface ServiceVideoOptions extends JobUpstreamOptions {
 }
 
 /**
- * Another service with this API. A message about our key, our credit or its load says nothing about a job, and our
- * caller could not fix it. The service gets the consents that the caller gave us for the same provider.
+ * Another service with this API. What it reports about our key, our credit or its load is not passed on, because our
+ * callers could not fix it. It gets the consents that the caller gave us for the same provider.
  */
 export class ServiceVideo extends UpstreamJobs<VideoCall> implements VideoEngine {
   readonly carries = carriesAll
