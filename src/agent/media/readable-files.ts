@@ -11,7 +11,7 @@ import { inputFileBytes } from '../bounds.ts'
 import { httpTokenFileName } from '../loopback/http-token.ts'
 
 export interface FileFolders {
-  /** The only folder that is written to; created when first needed. */
+  /** The only folder in which calls save files; created when first needed. */
   output: string
   /**
    * Further folders that may be read. The working folder is not one of them, because assistants start servers anywhere.

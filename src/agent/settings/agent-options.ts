@@ -80,7 +80,7 @@ export interface OpenOptions {
   solanaKey?: string | undefined
   /**
    * RPC nodes of the chains: public ones by default; with `none`, no node is asked. Without a Solana node, the wallet
-   * pays nothing on Solana.
+   * cannot pay on Solana.
    */
   nodes?: { eip155?: string | undefined; solana?: string | undefined } | undefined
   /** The defaults if absent. */
@@ -90,7 +90,7 @@ export interface OpenOptions {
   journalUrl?: string | undefined
   /** Where to record which journal belongs to a key; by default, the user's own folder on this machine. */
   notesFolder?: string | undefined
-  /** The only folder that is written to; by default `output` in the data folder. */
+  /** The only folder in which calls save files; by default `output` in the data folder. */
   outputFolder?: string | undefined
   /** Folders whose files may be sent, in addition to the output folder. */
   inputFolders?: readonly string[] | undefined
