@@ -80,8 +80,8 @@ export interface Made {
 
 export interface JobStore {
   /**
-   * Waits until the job ends or `timeoutMs` is over, saves its result, and reports progress meanwhile. Free. For a call
-   * that became a job, it throws `ResultInstead` with that call's result.
+   * Waits until the job ends or `timeoutMs` has passed, saves its result, and reports progress meanwhile. Free. For a
+   * call that became a job, it throws `ResultInstead` with that call's result.
    */
   wait(jobId: string, timeoutMs: number): Promise<JobView>
   /** Newest first. */

@@ -39,7 +39,10 @@ export interface ToolHost {
   walletMade?(timeoutMs: number, signal: AbortSignal): Promise<void>
   /** For clients that poll long work themselves; absent if callers wait or repeat the call instead. */
   tasks?: TaskStore
-  /** Returns the current host, if it may change while the server runs; its owner closes both. */
+  /**
+   * Returns the host to use now; absent if it never changes. A wallet that is created or unlocked meanwhile brings a new
+   * host. `close` closes all of them.
+   */
   now?(): Promise<ToolHost>
   close(): Promise<void>
 }
