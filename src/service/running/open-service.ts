@@ -38,7 +38,7 @@ export interface ServiceOptions {
    */
   secrets: readonly [string, ...string[]]
   models: readonly Model[]
-  /** If absent, credit comes only from keys that grant it: a top-up then offers nothing to sign. */
+  /** If absent, callers have only the credit that you give them, and a top-up offers nothing to sign. */
   payments?: PaymentSettings
   /** The contract in which each staked token gives its wallet 1 USD of credit per day; no such credit if absent. */
   staking?: EvmStakeOptions
@@ -73,8 +73,8 @@ export interface ServiceOptions {
   /** `redis://…` of a Valkey or Redis server, through which the processes of a service share limits and blocks. */
   valkey?: string
   /**
-   * Returns the blocks that operators see and lift, such as those of all workers, given those of this process; by default
-   * only these.
+   * Returns the blocks that operators see and lift, such as those of all workers. `own` are those of this process, and
+   * the default.
    */
   joinBlocks?: (own: OperatedBlocks) => OperatedBlocks
   /** Opens the loopback API for operators' commands, for requests with this token. */

@@ -14,7 +14,7 @@ export interface Character {
   modelId: string
   tags?: readonly string[]
   categories?: readonly string[]
-  /** Its author, as a short word that is not a name. */
+  /** Shown as its author, so use a pseudonym; `operator` by default. */
   author?: string
   adult?: boolean
   featured?: boolean
