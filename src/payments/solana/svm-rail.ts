@@ -25,8 +25,8 @@ export interface SolanaPaymentSettings {
   /** `confirmed` within a second or two; `finalized` after about thirteen, when no block can be dropped any more. */
   commitment: SolanaCommitment
   /**
-   * Pays the fees of settlements, never the payee's key: 64 bytes in base58, as wallets export a key. Absent if
-   * `facilitator` settles.
+   * The key that pays the fees of settlements, which must not be the payee's: 64 bytes in base58, as wallets export a
+   * key. Absent if `facilitator` settles.
    */
   feePayerKey?: string
   /** Another service that settles instead of our own key; the node still decides what is credited. */
