@@ -15,6 +15,6 @@ export interface BucketOptions {
   bucket: string
   accessKey: string
   secretKey: string
-  /** How long a request may take until its answer begins; `requestMs` by default. Tests shorten it. */
+  /** How long a request may take until its answer begins; a minute by default. Tests shorten it. */
   requestMs?: number
 }
