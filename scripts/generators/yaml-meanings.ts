@@ -25,7 +25,7 @@ export const meanings: Readonly<Record<string, Meaning>> = {
   listen: [address, 'The address to listen on.'],
   trustedProxies: [
     'list of addresses and networks',
-    '[Proxies](../operations/install.md#behind-a-proxy) whose headers name the caller.',
+    '[Proxies](../operations/install.md#behind-a-proxy) that are trusted to report the caller’s address.',
   ],
   data: ['path', 'The folder of the ledger, media and secret, relative to the file.'],
   database: [secret, 'PostgreSQL, as `postgres://…`, instead of a file in the folder. `DATABASE_URL` does the same.'],
@@ -89,7 +89,7 @@ export const meanings: Readonly<Record<string, Meaning>> = {
   'characters[].modelId': 'The model that plays it.',
   'characters[].tags': 'Tags, for filters.',
   'characters[].categories': 'Categories, for filters.',
-  'characters[].author': 'Its author.',
+  'characters[].author': 'Shown as its author; `operator` by default.',
   'characters[].adult': 'Whether it is only for adults.',
   'characters[].featured': 'Whether it is featured.',
   'characters[].webEnabled': 'Whether it may search the web.',
