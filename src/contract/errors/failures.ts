@@ -45,7 +45,7 @@ export const SignInError = z.strictObject({ error: z.string(), code: z.string() 
 /** A header that this route does not accept, or too many requests in flight. */
 export const CodedError = z.strictObject({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' })
 
-/** 400 and 500 of a top-up (brief §2.4). */
+/** Every error of a top-up except 402 and 429 (brief §2.4). */
 export const TopUpError = z
   .strictObject({ error: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() })
   .meta({ id: 'X402Error' })
