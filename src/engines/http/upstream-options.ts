@@ -19,7 +19,7 @@ export interface EngineTimeouts {
   firstByteMs: number
   /** For a complete answer without streaming. */
   answerMs: number
-  /** Longest silence within an answer; after it, the server counts as gone. */
+  /** Longest silence within an answer; after it, the call fails. */
   silenceMs: number
   /** The longest stream: 18,000 tokens at ten per second. */
   streamMs: number
