@@ -8,8 +8,8 @@ export interface SettingsFile {
    */
   draft(order: SettingsOrder): Promise<readonly string[]>
   /**
-   * Writes the changes and reloads the file. `note` runs before the file is replaced, when only the disk can still
-   * fail, and a second time if the file could not be replaced. Returns the outcome.
+   * Writes the changes and reloads the file. `note` runs after all checks, just before the file is replaced, and a
+   * second time if the file could not be replaced. Returns the outcome.
    */
   change(order: SettingsOrder, note: (diff: readonly string[], failed?: string) => Promise<void>): Promise<Notice>
 }
