@@ -23,6 +23,7 @@ export {
   Pocketsphinx,
   type PocketsphinxOptions,
 } from '#engines/local/transcription.ts'
+export { NsfwModerator, OpenAiModerator, type OpenAiModeratorOptions } from '#engines/moderation/moderators.ts'
 export {
   OpenAiSpeech,
   type OpenAiSpeechOptions,

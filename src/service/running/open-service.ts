@@ -52,7 +52,10 @@ export interface ServiceOptions {
   characters?: readonly Character[]
   /** Transcribes videos; refused if absent. */
   transcriber?: VideoTranscriber
-  /** Checks images before they are sold, and lets `safe_mode` blur them; if absent, no image is checked. */
+  /**
+   * Checks images before they are sold, such as `NsfwModerator`, and lets `safe_mode` blur them; if absent, no image is
+   * checked.
+   */
   moderator?: Moderator
   /** Precedes the callers' own system prompts unless they opt out. */
   systemPrompt?: string
