@@ -104,7 +104,7 @@ const sections: readonly Section[] = [
     title: 'Endurance',
     text: 'Each row has its own service. Memory and resources after the full load are compared with those after a warm-up of one minute. In the first three rows, callers stop reading, read slowly, or disconnect while their streams run. The engine then continues until the service ends it, and every call must be charged once.',
     rest: [
-      'V8 keeps the pages that a load needed for the next one, and returns them in a collection that it starts itself, often minutes later; until then, the process can hold some 200 MB more. So resident memory is measured twice: after a collection that returns these pages, and before it. Runs that were measured only before it ended between 1.02 and 2.29 times the memory after the warm-up, while objects and buffers stayed the same. `NODE_OPTIONS=--max-semi-space-size=16` bounds most of what V8 keeps.',
+      'V8 keeps the pages that a load needed for the next one, and returns them in a collection that it starts itself, often more than a minute later; until then, the process can hold some 200 MB more. So resident memory is measured twice: after a collection that returns these pages, and before it. Runs that were measured only before it ended between 1.02 and 2.29 times the memory after the warm-up, while objects and buffers stayed the same. `NODE_OPTIONS=--max-semi-space-size=16` bounds most of what V8 keeps.',
     ],
   },
 ]
