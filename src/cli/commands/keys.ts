@@ -25,7 +25,7 @@ create         creates an API key for a new customer with N USD of credit, or an
                prints it once
 budget         limits what one key may spend
 list           shows ids, accounts and how each key begins
-revoke         ends a key immediately
+revoke         ends a key within a second
 rotate-secret  creates a new secret for keys and download links; the former secret still works. Stop the service first
 drop-secrets   stops accepting former secrets. Stop the service first
 
