@@ -125,7 +125,7 @@ async function change(
     const why = faultsOf(error)?.[0]?.sentence ?? (error instanceof Error ? error.message : String(error))
     return { said: `The file was written, but the service still uses its former settings: ${lowered(why)}` }
   }
-  return { said: 'The file was written, and the service uses it. The former file is beside it, ending in .bak.' }
+  return { said: 'The file was written, and the service uses it. The previous version is beside it, ending in .bak.' }
 }
 
 /** A new file that is older was left by a process that died. */
