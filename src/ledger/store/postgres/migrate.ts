@@ -101,7 +101,7 @@ const firstRelease = [
   ...[...operationFunctions, ...plainUnitFunctions, ...batchFunctions, ...foldFunctions],
 ]
 
-const sending = (statements: readonly string[]): Migration => ({
+const migrationOf = (statements: readonly string[]): Migration => ({
   async up(database: Kysely<unknown>) {
     for (const statement of statements) await sql.raw(statement).execute(database)
   },
@@ -113,6 +113,6 @@ const sending = (statements: readonly string[]): Migration => ({
  * releases share a database while one replaces the other, so functions keep accepting what the previous release sends.
  */
 export const migrations: Record<string, Migration> = {
-  '0001-first-release': sending(firstRelease),
-  '0002-fold-checks-refunds': sending(foldChecksRefunds),
+  '0001-first-release': migrationOf(firstRelease),
+  '0002-fold-checks-refunds': migrationOf(foldChecksRefunds),
 }
