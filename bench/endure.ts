@@ -35,8 +35,8 @@ const loads = {
 }
 const metrics = {
   requests: 'chats/s',
-  resident: 'resident memory once unused pages are returned, × after the warm-up',
-  residentBefore: 'resident memory until then, × after the warm-up',
+  resident: 'resident memory, unused pages returned, × after the warm-up',
+  residentBefore: 'resident memory, unused pages included, × after the warm-up',
   held: 'objects and buffers, × after the warm-up',
   resources: 'sockets, timers and other resources left',
   late: 'event loop delay p99.9, ms',

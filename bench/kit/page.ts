@@ -59,7 +59,7 @@ const sections: readonly Section[] = [
     title: 'Ledger',
     text: 'A unit is a hold or a charge with two lines, spread over 400 customers, and acknowledged once it is durable. Beside it, in turn and on the same disk: commits of one small row, and the rows of the same units, written as plain statements by one thread without any rule. Then packed services on both stores answer chats with a key, limits and a durable charge. Here the servers, the database, the engine and the load share all cores.',
     rest: [
-      'On one thread, without the way to the writer’s thread and back, a unit took 52 µs, and its rows without rules 44 µs: 0.85 ×. The rest is that way: while the writer commits the units of 64 callers, the main thread is idle (87 % of the time), and while the callers continue, the writer is. A disk where a sync costs nothing shows this most; most of the time goes into writing rows and indexes. On faster machines, the services answered 3,480 to 4,020 chats per second on SQLite, and 3,070 to 3,350 on PostgreSQL.',
+      'In batches of 64 on one thread, a unit took 52 µs, and its rows without rules 44 µs: 0.85 ×. The rest is the hand-over to the writer’s thread: while it commits the units of all callers, the main thread is almost idle, and while the callers continue, the writer waits. An earlier version of this benchmark, with its engine inside the service, measured 3,480 to 4,020 chats per second on SQLite and 3,070 to 3,350 on PostgreSQL, on other machines.',
     ],
   },
   {
@@ -104,7 +104,7 @@ const sections: readonly Section[] = [
     title: 'Endurance',
     text: 'Each row has its own service. Memory and resources after the full load are compared with those after a warm-up of one minute. In the first three rows, callers stop reading, read slowly, or disconnect while their streams run. The engine then continues until the service ends it, and every call must be charged once.',
     rest: [
-      'V8 keeps the pages that a load needed for the next one, and returns them in a collection that it starts itself, often more than a minute later; until then, the process can hold some 200 MB more. So resident memory is measured twice: after a collection that returns these pages, and before it. Runs that were measured only before it ended between 1.02 and 2.29 times the memory after the warm-up, while objects and buffers stayed the same. `NODE_OPTIONS=--max-semi-space-size=16` bounds most of what V8 keeps.',
+      'V8 keeps the pages that a load needed for the next one, and returns them in a collection that it starts itself, often more than a minute later; until then, the process can hold some 200 MB more. So resident memory is measured twice: after a collection that returns these pages, and before it. Runs that included them ended between 0.95 and 2.29 times the memory after the warm-up, while objects and buffers did not grow. After a load of one minute, 113 MB of V8’s heap was room for new objects, which `NODE_OPTIONS=--max-semi-space-size=16` limits.',
     ],
   },
 ]
