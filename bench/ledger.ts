@@ -8,7 +8,7 @@ import { findPostgres } from '../test/needs/find-program.ts'
 import { Cluster } from '../test/postgres/cluster.ts'
 import { type Figure, finish, inTurn, type Line, median } from './kit/figures.ts'
 import { closedLoop } from './kit/load.ts'
-import { loadCore, pinProcesses, serverCore } from './kit/machine.ts'
+import { loadCore, serverCore } from './kit/machine.ts'
 import { MockUpstream } from './kit/mock-upstream.ts'
 import { benchOptions } from './kit/options.ts'
 import { type Installation, withProduct } from './kit/product.ts'
@@ -110,15 +110,11 @@ function besides(values: readonly number[], others: readonly number[]): number {
 async function measureChats(installation: Installation, cluster: Cluster | null): Promise<Figure[]> {
   const upstream = await MockUpstream.start()
   try {
-    const order = { ...installation, upstreamPort: upstream.port }
+    const order = { ...installation, upstreamPort: upstream.port, cores: `${serverCore},${loadCore}` }
     const starts = [() => fareboxSide({ ...order, name: sides.sqlite })]
     if (cluster) starts.push(() => fareboxSide({ ...order, name: sides.postgres, database: cluster.url }))
     return await withSides(starts, async services => {
       tell(`Paid chats over HTTP: ${services.map(({ name }) => name).join(', ')} in turn.`)
-      pinProcesses(
-        services.map(({ server }) => server.pid),
-        `${serverCore},${loadCore}`,
-      )
       for (const service of services) await closedLoop(service, connections, chats.warmUpMs)
       const measured = await inTurn(services, chats.rounds, service => closedLoop(service, connections, chats.phaseMs))
       return services.flatMap(({ name: side }, index): Figure[] => {

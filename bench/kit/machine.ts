@@ -44,8 +44,8 @@ export function pinLoad(): void {
   execFileSync('taskset', ['-a', '-c', '-p', `${loadCore}`, `${process.pid}`], { stdio: 'ignore' })
 }
 
-/** Moves processes and their children to a core, or to a list such as `0,1`. */
-export function pinProcesses(ids: readonly number[], core: number | string): void {
+/** Moves processes and their children to a core. */
+export function pinProcesses(ids: readonly number[], core: number): void {
   for (const id of ids.flatMap(treeOf))
     execFileSync('taskset', ['-a', '-c', '-p', `${core}`, `${id}`], { stdio: 'ignore' })
 }

@@ -84,6 +84,8 @@ export interface ServiceOrder extends Installation {
   valkey?: string
   /** Arguments of its Node, before the launcher. */
   nodeArgs?: readonly string[]
+  /** Where it runs; the servers' core by default. */
+  cores?: string
 }
 
 export interface Prepared {
@@ -126,8 +128,12 @@ export async function prepareService(order: Omit<ServiceOrder, 'launcher'>): Pro
 /**
  * Runs `farebox serve` as an operator would: keys with credit, limits that are counted, durable charges, an upstream.
  */
-export const startService = ({ launcher, name, nodeArgs = [] }: ServiceOrder, { port, config, env }: Prepared) =>
-  ServerProcess.start({ name, port, readyPath, args: [...nodeArgs, launcher, 'serve', '--config', config], env })
+export const startService = ({ launcher, name, nodeArgs = [], cores }: ServiceOrder, { port, config, env }: Prepared) =>
+  ServerProcess.start({
+    ...{ name, port, readyPath, env },
+    args: [...nodeArgs, launcher, 'serve', '--config', config],
+    ...(cores === undefined ? {} : { cores }),
+  })
 
 function configOf(
   { upstreamPort, database, valkey }: Omit<ServiceOrder, 'launcher'>,
